@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import every_controller
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 SOON_S = 30.0
@@ -128,7 +128,7 @@ def _fetched(url: str) -> tuple[float, bytes]:
 @contextlib.contextmanager
 def _static(body: bytes) -> Iterator[str]:
     """A server that answers everything with `body`."""
-    from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+    from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 
     class Fixed:
         def handle(self, request: ServedRequest) -> Reply:

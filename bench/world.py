@@ -18,9 +18,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Namespace, NodePool, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node, Pod
-from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests
+from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, StorageClass
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.model.storage import StorageClass
 
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 NODE_CPU, NODE_MEMORY, NODE_PODS = 15_890, 59_000 << 20, 110

@@ -12,9 +12,8 @@ from bench.world_apps import SAFE, App, suffix
 from kubectl_eksdoc.kubernetes.budgets import SUFFICIENT_PODS, scaled
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import NodeTerm
+from kubectl_eksdoc.model.placing import Claim, NodeTerm, PersistentVolume
 from kubectl_eksdoc.model.selectors import Requirement, from_parts
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.model.workloads import Workload
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=timezone.utc)

@@ -38,6 +38,8 @@ chained with ``raise ... from``, never shown by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def cause_of(error: Exception) -> str:
     """What the operating system says, or the error itself."""
@@ -198,3 +200,22 @@ class Drifted(EksdocError):
 def as_bug(error: Exception) -> str:
     """What is said of an error that nobody expects, a clause."""
     return f"this is a bug in kubectl eksdoc, please report it: {error!r}"
+
+
+# Did you mean …: names close to one that is not known.
+
+
+def matches(word: str, known: Iterable[str]) -> list[str]:
+    """Up to three of `known` that look like `word`, the closest first."""
+    import difflib
+
+    names = sorted(known)
+    begins = [name for name in names if len(word) > 2 and name.startswith(word)]
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
+    return list(dict.fromkeys([*close, *begins]))[:3]
+
+
+def maybe(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean a or b?)`` for the end of a clause, or "" when nothing is close."""
+    found = matches(word, known)
+    return f" (did you mean {' or '.join(found)}?)" if found else ""

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.exits import BUG, USAGE
 from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.streams import BUG, USAGE
 from tools import terraform_example
 
 CLUSTERS = Path(__file__).resolve().parents[1] / "tests" / "data" / "clusters"

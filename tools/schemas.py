@@ -21,7 +21,7 @@ from msgspec.json import schema_components
 from kubectl_eksdoc.addon_diff.report.after import AftermathResult
 from kubectl_eksdoc.addon_diff.report.outcome import UpdateResult
 from kubectl_eksdoc.addon_diff.report.result import DiffResult
-from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.changes.report import ChangesResult
 from kubectl_eksdoc.check.report.result import CheckResult
 from kubectl_eksdoc.coredns_lameduck.report.change import DnsChangeResult
@@ -37,7 +37,7 @@ from kubectl_eksdoc.imds_probe.report.access import ProbeResult
 from kubectl_eksdoc.imds_probe.report.fix import FixResult
 from kubectl_eksdoc.imds_probe.report.probe import ActiveProbeResult
 from kubectl_eksdoc.interruption.report import InterruptionResult
-from kubectl_eksdoc.model.documents import API_VERSION
+from kubectl_eksdoc.model.api_objects import API_VERSION
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.permissions.report import PermissionResult
 from kubectl_eksdoc.rehearse.report import RehearsalResult

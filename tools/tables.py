@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import rights, streams
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.objects.intake import CRD_PLURAL
 
 
 def exit_codes() -> str:
-    return table(("exit", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
+    return table(("exit", "meaning"), [(str(code), meaning) for code, meaning in streams.MEANINGS.items()])
 
 
 def dump() -> str:

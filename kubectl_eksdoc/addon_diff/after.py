@@ -30,9 +30,8 @@ from kubectl_eksdoc.addon_diff.after_facts import (
 )
 from kubectl_eksdoc.addon_diff.after_judging import judged
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
+from kubectl_eksdoc.addon_diff.fields import AddonField, same_value, value_at
 from kubectl_eksdoc.addon_diff.manifests import manifests
-from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, differing
 from kubectl_eksdoc.addon_diff.restoring_patch import Restoring, rebased, recreating, restoring

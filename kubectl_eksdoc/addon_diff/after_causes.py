@@ -13,9 +13,8 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.expected import config_of
-from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, leaves, merged, same_value, value_at
 from kubectl_eksdoc.addon_diff.manifests import Values, rendered
-from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged, same_value
 from kubectl_eksdoc.addon_diff.revisions import AT_ONCE, Slot, tags
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema

@@ -9,8 +9,7 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.after_causes import Cause, ChangeReason
 from kubectl_eksdoc.addon_diff.expected import EKS, config_of, owners_of
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
+from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, leaves, value_at
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Mode
 from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep, UnknownRevision, Untouched

@@ -16,9 +16,8 @@ from kubectl_eksdoc.addon_diff.after_facts import (
     UpdateReview,
 )
 from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.fields import AddonField, effect_of, value_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, effect_of, same_value, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPrediction, Mode
 from kubectl_eksdoc.addon_diff.revisions import UnknownRevision
 from kubectl_eksdoc.model import kinds

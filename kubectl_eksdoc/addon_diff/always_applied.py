@@ -22,11 +22,10 @@ from kubectl_eksdoc.addon_diff.expected import (
     config_of,
     leaves_of,
 )
-from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, MissingValue, value_at
 from kubectl_eksdoc.addon_diff.manifests import (
     objects_of,
 )
-from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.amazon.addon_needs import KNOWN
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of

@@ -21,8 +21,7 @@ from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
-from kubectl_eksdoc.ports import AddonEks
-from kubectl_eksdoc.session.ports import ObjectReader
+from kubectl_eksdoc.ports import AddonEks, ObjectReader
 
 SETTLE_S = 60.0
 """So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""

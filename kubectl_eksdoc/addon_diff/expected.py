@@ -11,7 +11,7 @@ from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
 from kubectl_eksdoc.addon_diff.manifests import (
     AddonManifests,
     Rendered,
@@ -24,7 +24,6 @@ from kubectl_eksdoc.addon_diff.manifests import (
     stems,
     upstream,
 )
-from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of

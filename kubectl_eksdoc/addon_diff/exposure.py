@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.addon_diff.expected import owners_of
-from kubectl_eksdoc.addon_diff.fields import FieldEffect, Users, effect_of, some_of, value_of
-from kubectl_eksdoc.addon_diff.merging import leaves
+from kubectl_eksdoc.addon_diff.fields import FieldEffect, Usage, Users, effect_of, leaves, some_of, value_of
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, tool_of
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.api_objects import at, named

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.addon_diff.always_applied import standing
 from kubectl_eksdoc.addon_diff.expected import EKS, Witness, owners_of
 from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
+from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, Users, effect_of, leaves, some_of, value_of
 from kubectl_eksdoc.addon_diff.manifests import all_known, knows_all, manifests, objects_of
-from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
 from kubectl_eksdoc.model.api_objects import ObjectName, at, named

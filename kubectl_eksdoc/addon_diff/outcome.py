@@ -12,13 +12,11 @@ from enum import Enum
 from typing import Any, cast
 
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, MissingValue, balanced, value_at
 from kubectl_eksdoc.addon_diff.guards import RolloutState
-from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
-from kubectl_eksdoc.addon_diff.usage import balanced
-from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon import skew
 from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import schema_of
@@ -468,7 +466,7 @@ def way_back(plan: AddonPlan) -> AddonRollback | Unknown:
             by_hand.append(change.field)
     name, version = facts.addon.name, facts.addon.version
     caveats = [f"EKS takes it only while it offers {version} for Kubernetes {facts.cluster.version}"]
-    if addon_versions.skips_minors(name, facts.target.version, version):
+    if skew.skips_minors(name, facts.target.version, version):
         caveats.append(f"AWS recommends to update {name} one minor version at a time")
     if isinstance(schema, Unknown) and values != facts.values:
         caveats.append(f"whether {version} takes these values is not known: {schema.why}")

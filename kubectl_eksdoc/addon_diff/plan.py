@@ -8,10 +8,9 @@ from dataclasses import replace
 from kubectl_eksdoc.addon_diff.corefile import corefile
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply
 from kubectl_eksdoc.addon_diff.exposure import circumstances
-from kubectl_eksdoc.addon_diff.fields import AddonField
+from kubectl_eksdoc.addon_diff.fields import AddonField, MissingValue, leaves, merged
 from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
 from kubectl_eksdoc.addon_diff.manifests import Rendered, addons_of, manifests, rendered, role_rendered
-from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of

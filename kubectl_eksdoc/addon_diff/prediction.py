@@ -13,11 +13,9 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, missing
 from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
+from kubectl_eksdoc.addon_diff.fields import AddonField, MissingValue, Usage, value_at
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, has_some_build
-from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of

@@ -9,6 +9,7 @@ from kubectl_eksdoc.addon_diff.after import look_back
 from kubectl_eksdoc.addon_diff.after_facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.expected import EKS
+from kubectl_eksdoc.addon_diff.fields import USED_BY, usage
 from kubectl_eksdoc.addon_diff.guards import Guard, Sending, refusals, sending
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, knows_all, objects_of
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
@@ -31,20 +32,17 @@ from kubectl_eksdoc.addon_diff.terraform_result import (
     scope_of,
     whole,
 )
-from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_side import addon_past, addon_side, chart_defaults, creation_side, version_side
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.eks import values_of
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import AddonPast, AddonSide, VersionSide
+from kubectl_eksdoc.model.addons import AddonPast, AddonSide, TerraformPlan, VersionSide
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.spelling import maybe
-from kubectl_eksdoc.model.terraform import TerraformPlan
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 KINDS = USED_BY

@@ -12,13 +12,11 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.after_facts import ChangedField, Recreating
-from kubectl_eksdoc.addon_diff.fields import AddonField, some_of, value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING, same_value
+from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, Usage, same_value, some_of, value_at
 from kubectl_eksdoc.addon_diff.prediction import differing
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
 from kubectl_eksdoc.kubernetes.document_diff import Path
 from kubectl_eksdoc.kubernetes.field_paths import field_step, keys_of

@@ -14,8 +14,8 @@ from enum import Enum
 
 from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
 
 
 class Kind(Enum):

@@ -15,10 +15,10 @@ from kubectl_eksdoc.addon_diff.terraform_requests import (
     Kind,
 )
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, TerraformPlan
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan
 
 
 @frozen

@@ -1,7 +1,7 @@
 """Software of a cluster, and which version of it an upgrade needs, and when: before the control plane, or before nodes.
 
 Neither "add-ons last" nor "add-ons first" is right for all: each is placed by what is known of it. Of the add-ons that
-EKS manages, DescribeAddonVersions tells more than any table here (`amazon.addon_versions`).
+EKS manages, DescribeAddonVersions tells more than any table here (`amazon.skew`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.custom_apis import CUSTOM_ROWS
+from kubectl_eksdoc.amazon.removed_apis import CUSTOM_ROWS
 from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity

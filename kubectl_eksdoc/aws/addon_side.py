@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon import skew
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once, together
 from kubectl_eksdoc.aws.eks import kept_values
@@ -154,9 +154,9 @@ def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
     kubernetes = of.cluster.version
     return AddonSide(
         *sides,
-        addon_versions.is_offered(offered, kubernetes, target),
-        addon_versions.steps(name, offered, kubernetes, addon.version, target),
-        addon_versions.on_the_way(offered, kubernetes, addon.version, target),
+        skew.is_offered(offered, kubernetes, target),
+        skew.steps(name, offered, kubernetes, addon.version, target),
+        skew.on_the_way(offered, kubernetes, addon.version, target),
     )
 
 
@@ -195,9 +195,7 @@ def creation_side(of: VerifiedCluster, name: str, wish: str) -> AddonSide:
         VersionSide("", none, none),
         version_side(of, name, target),
         {},
-        addon_versions.is_offered(offered, of.cluster.version, target)
-        if isinstance(offered, AddonVersions)
-        else offered,
+        skew.is_offered(offered, of.cluster.version, target) if isinstance(offered, AddonVersions) else offered,
         (target,),
     )
 
@@ -205,9 +203,9 @@ def creation_side(of: VerifiedCluster, name: str, wish: str) -> AddonSide:
 def _target(of: VerifiedCluster, offered: object, name: str, wish: str) -> str:
     kubernetes = of.cluster.version
     if isinstance(offered, AddonVersions):
-        target = addon_versions.target(offered, kubernetes, wish)
+        target = skew.target(offered, kubernetes, wish)
     else:
-        target = "" if wish in ("", addon_versions.LATEST) else wish
+        target = "" if wish in ("", skew.LATEST) else wish
     if not target:
         which = "latest" if wish else "default"
         why = f": {offered.why}" if isinstance(offered, Unknown) else ""

@@ -26,8 +26,7 @@ from kubectl_eksdoc.aws.eks import document_of
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import part_of
-from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.queues import (
+from kubectl_eksdoc.model.interruption import (
     EventRule,
     Figures,
     FiguresOf,
@@ -39,6 +38,7 @@ from kubectl_eksdoc.model.queues import (
     RolePolicies,
     RuleTarget,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 

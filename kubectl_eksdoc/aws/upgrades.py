@@ -28,7 +28,6 @@ from kubectl_eksdoc.aws.asking import (
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.eks import (
     MISCONFIGURATION,
     PASSING,
@@ -43,7 +42,7 @@ from kubectl_eksdoc.model.eks import (
     UnfitAddon,
     UpgradeFacts,
 )
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown, WantedVersions
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, TemplateVersion
 
 

@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening
+from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.report.text import rfc3339
@@ -111,7 +111,7 @@ def new_journal(around: CommandContext) -> ChangeJournalFile:
 
 def journal(ident: str, around: CommandContext) -> ChangeJournalFile:
     """Raises LocalJournalError: there is no folder for it."""
-    from kubectl_eksdoc.wiring.changes import journal_of
+    from kubectl_eksdoc.wiring.runs import journal_of
 
     return journal_of(around.edges.keeping(ident, "", around.environ))
 
@@ -205,7 +205,7 @@ def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: Com
         LocalJournalError: this machine has no journal of it, or it is of another kind.
         Drifted: it is of another cluster.
     """
-    from kubectl_eksdoc.wiring.changes import saved_change
+    from kubectl_eksdoc.wiring.runs import saved_change
 
     found = saved_change(around.edges.keeping(ident, "", around.environ))
     if found.text("kind") not in kinds:
@@ -240,10 +240,10 @@ def code(ended: _Ended) -> int:
     """What was cut off or failed was not brought to its end; then what is known to differ matters more than what is not
     known."""
     if not ended.whole:
-        return exits.STOPPED
+        return streams.STOPPED
     if ended.differs:
-        return exits.FAILS
-    return exits.UNKNOWN if ended.lacks else exits.CLEAN
+        return streams.FAILS
+    return streams.UNKNOWN if ended.lacks else streams.CLEAN
 
 
 @frozen

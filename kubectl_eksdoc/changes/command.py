@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.changes.applying import Again
-from kubectl_eksdoc.cli import exits, opening
+from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.called import there
-from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import add_command
+from kubectl_eksdoc.cli.options import add_command, check_writable
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
@@ -69,14 +68,14 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         EksdocError: as the command that began it.
     """
     from kubectl_eksdoc.changes.report import ChangesReport
-    from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
+    from kubectl_eksdoc.wiring.runs import saved_change, saved_changes
 
     if not args.words:
         ChangesReport.check(around.options.output)
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
         unknown = any(each.state is State.UNKNOWN for each in report.changes)
-        return opening.answer(report, around, exits.UNKNOWN if unknown else exits.CLEAN)
+        return opening.answer(report, around, streams.UNKNOWN if unknown else streams.CLEAN)
     if len(args.words) != 2 or args.words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(args.words)!r} is neither resume ID nor undo ID",

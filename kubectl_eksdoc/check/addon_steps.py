@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon import skew as addon_versions
 from kubectl_eksdoc.amazon.addon_needs import COREDNS, KUBE_PROXY, VPC_CNI, OrderedAddon, UpdatePosition, placed
 from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew
+from kubectl_eksdoc.check.checking import CheckFacts, aws
 from kubectl_eksdoc.check.checks.compatibility import installed
 from kubectl_eksdoc.check.checks.software import RunningVersion, installations
-from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.step_forms import of_addon
 from kubectl_eksdoc.check.steps import Phase, UpgradeStep, eks
-from kubectl_eksdoc.check.wording import aws
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell

@@ -10,10 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.check.checking import cluster_of
+from kubectl_eksdoc.check.checking import CheckFacts, cluster_of, number
 from kubectl_eksdoc.check.checks.release_notes import groups, named
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory

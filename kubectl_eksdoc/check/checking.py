@@ -5,16 +5,147 @@ The areas that checks are about, and the gates of an upgrade at which they count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from datetime import datetime, timedelta
 from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.amazon.removed_apis import Tables
+from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of, path
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import ClauseName, Code, CodeName, Finding, Severity, Status, Subject, clause
-from kubectl_eksdoc.model.kinds import ReadState, Resource, Unknown
+from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.api_objects import ApiUsage
+from kubectl_eksdoc.model.cluster import Cluster, no_changes
+from kubectl_eksdoc.model.connection import UNNAMED, CommandTarget, shell
+from kubectl_eksdoc.model.findings import (
+    ClauseName,
+    Code,
+    CodeName,
+    Finding,
+    Remedy,
+    Severity,
+    Status,
+    Subject,
+    clause,
+    in_order,
+)
+from kubectl_eksdoc.model.kinds import Absent, CheckNeed, ReadState, Resource, Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.missing_rights import learned
+from kubectl_eksdoc.model.quantities import Version, parse
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.model.eks import EksCluster, UpgradeFacts
+    from kubectl_eksdoc.model.interruption import ReportedChanges
+    from kubectl_eksdoc.model.nodes import Node
+
+
+# Everything that the checks judge by. What no chosen check needs is not asked for, and unknown.
+
+
+@frozen
+class UpgradePath:
+    """`now` and `target` without patches; `steps` are the versions that the control plane goes through, none where it
+    is at the target. `told_by`: who says where it is, a clause; `assumed`: nobody does, and it is taken from the nodes.
+    """
+
+    now: Version
+    target: Version
+    steps: tuple[Version, ...]
+    told_by: str
+    assumed: bool = False
+
+    @property
+    def text(self) -> str:
+        """``1.31 → 1.32 → 1.33``; one version where the control plane has it already."""
+        return " → ".join(in_words(each) for each in (self.now, *self.steps))
+
+    def comes_later(self, version: Version) -> bool:
+        """Whether the control plane gets it after its next step: what only that asks for, the checklist has done
+        between the two."""
+        return version > self.now and version != self.steps[0]
+
+
+@frozen
+class CurrentVersion:
+    """Where the control plane is; as in `UpgradePath`."""
+
+    version: Version
+    told_by: str
+    assumed: bool = False
+
+
+def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> CurrentVersion | Unknown:
+    """`eks`: the version that EKS tells; `server`: what the API server says of itself. Kubelets are never newer than
+    the control plane, so that the newest of them tells the least that it can be."""
+    if not isinstance(eks, Unknown) and (told := parse(eks)) is not None:
+        return CurrentVersion(minor_of(told), "as EKS describes it")
+    if (said := parse(server)) is not None:
+        return CurrentVersion(minor_of(said), "as the API server says")
+    kubelets = [minor_of(node.kubelet) for node in nodes if node.kubelet is not None]
+    if not kubelets:
+        return Unknown("neither EKS nor the API server tells the control plane's version, and no kubelet its own")
+    newest = max(kubelets)
+    return CurrentVersion(newest, "as the newest kubelet has it: nothing tells the control plane's own", True)
+
+
+def way(here: CurrentVersion, target: Version | None) -> UpgradePath | NoPath:
+    """To `target`, or to the next minor version."""
+    wanted = Version(here.version.major, here.version.minor + 1) if target is None else minor_of(target)
+    steps = path(here.version, wanted)
+    if isinstance(steps, NoPath):
+        return steps
+    return UpgradePath(here.version, wanted, steps, here.told_by, here.assumed)
+
+
+NOT_ASKED = Unknown("no check that was chosen asks for it")
+
+
+def _nothing_of_aws() -> UpgradeFacts:
+    from kubectl_eksdoc.model.eks import UpgradeFacts
+
+    return UpgradeFacts()
+
+
+@frozen
+class CheckFacts:
+    """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `CheckNeed`, the findings of other
+    commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has
+    to be replaced. `past`: asked for only where somebody wants to know what has changed.
+    `proxy`: as `guards.configuration` has it."""
+
+    cluster: Cluster
+    way: UpgradePath
+    eks: EksCluster | Unknown = NOT_ASKED
+    aws: UpgradeFacts = field(default_factory=_nothing_of_aws)
+    api: ApiUsage = ApiUsage()
+    summed: Mapping[CheckNeed, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
+    drain: DrainPlan | None = None
+    past: ReportedChanges = field(default_factory=no_changes)
+    tables: Tables = Tables()
+    proxy: str | Absent | Unknown = NOT_ASKED
+
+    @staticmethod
+    def of_files(cluster: Cluster, way: UpgradePath, api: ApiUsage) -> CheckFacts:
+        """Of manifests alone, which nothing of AWS and no change is asked about: their types are not even loaded."""
+        nothing: Any = None
+        return CheckFacts(cluster, way, aws=nothing, api=api, past=nothing)
+
+    def offers(self, minor: Version) -> bool:
+        """Whether EKS offers it; False only where EKS has listed its versions without it."""
+        listed = self.aws.versions
+        return isinstance(listed, Unknown) or minor in {minor_of(v) for each in listed if (v := parse(each.version))}
+
+    @property
+    def name(self) -> str:
+        """The cluster's, as EKS knows it; "" where nothing tells it, as of a dump."""
+        told = "" if isinstance(self.eks, Unknown) else self.eks.name
+        return told or self.cluster.identity.cluster
 
 
 class Area(str, Enum):
@@ -145,3 +276,204 @@ def unread(
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
     found = unknown(asked, cluster_of(facts), Unknown("; ".join(map(str, lacks)), lacking), severity, **values)
     yield replace(found, remedy=found.remedy if rights else (learned(lacks[0]),), lacks=lacks)
+
+
+# Words that several checks have in common: days, sources, and commands that lead to the cluster that was read.
+
+
+def sourced(text: str, source: KnowledgeSource) -> str:
+    """With where it is from, and how sure it is where that is not high."""
+    return f"{text} ({', '.join(filter(None, (source.document, source.doubt)))})"
+
+
+def doubted(text: str, source: KnowledgeSource) -> str:
+    """With how sure it is where that is not high, and not where it is from."""
+    return f"{text} ({source.doubt})" if source.doubt else text
+
+
+def aws(facts: CheckFacts, *words: str) -> str:
+    """A command of awscli in the cluster's region."""
+    return shell("aws", *words, *in_region(facts))
+
+
+def in_region(facts: CheckFacts) -> tuple[str, ...]:
+    """The words for it; none where nothing tells it."""
+    region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
+    return ("--region", region) if region else ()
+
+
+def name_of(facts: CheckFacts) -> str:
+    """The cluster's, as EKS knows it, for commands."""
+    return facts.name or UNNAMED
+
+
+def ago(now: datetime, then: datetime) -> str:
+    """``3 days ago``, ``5 hours ago``, ``just now``."""
+    gone = now - then
+    for length, name in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
+        if gone >= length:
+            return f"{number(gone // length, name)} ago"
+    return "just now"
+
+
+def number(count: int, name: str) -> str:
+    """``1 day``, ``2 days``."""
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """``a, b and 6 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def day(moment: datetime) -> str:
+    """``2026-11-22``."""
+    return moment.date().isoformat()
+
+
+def issue(each: Issue, most: int = 5) -> str:
+    """``PodEvictionFailure: Reached max retries … (ip-10-0-1-2.ec2.internal)``."""
+    more = " …" if len(each.resources) > most else ""
+    where = f" ({', '.join(each.resources[:most])}{more})" if each.resources else ""
+    return f"{each.code or 'an issue without a code'}{f': {each.message}' if each.message else ''}{where}"
+
+
+def unwell(status: str, well: Collection[str], issues: Sequence[Issue]) -> str:
+    """``its status is DEGRADED and EKS sees 2 health issues in it``; "" where neither is so."""
+    said = [f"its status is {status}"] if status and status not in well else []
+    said += [f"EKS sees {number(len(issues), 'health issue')} in it"] if issues else []
+    return " and ".join(said)
+
+
+# Findings by what they come from: one API that goes, one node group, one workload, one answer that is missing.
+
+
+AWS = Subject("AWS", "account")
+"""What is unknown for the one reason that nothing of AWS is known comes from that."""
+
+DECIDING = 3
+"""So many causes are told with what to do."""
+
+_WIDE = frozenset({"Cluster", "Command"})
+"""What findings are about that have nothing else in common."""
+
+_WORKLOAD = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget", "ConfigMap"})
+"""Objects of one application bear its name."""
+
+
+_SAME_KIND = {"NodeGroup": "Nodegroup"}
+_RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
+_GATES = (*Gate, None)
+
+
+@frozen
+class RootCause:
+    """`gate`: the first step that waits for one of its `findings`, None where none does. `findings`: those of that gate
+    first, the worst of them first, at least one. `do`: what to do about the first of them, with a command."""
+
+    subject: Subject
+    gate: Gate | None
+    findings: tuple[Finding, ...]
+    do: Remedy
+
+    @property
+    def first(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def status(self) -> Status:
+        return self.first.status
+
+    @property
+    def severity(self) -> Severity:
+        return self.first.severity
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """That of the first finding first."""
+        return tuple(dict.fromkeys(each.code for each in self.findings))
+
+
+def root_causes(
+    found: Iterable[tuple[Finding, Gate | None]],
+    lacking: Mapping[int, Subject] = MappingProxyType({}),
+    reach: CommandTarget = CommandTarget(),
+) -> tuple[RootCause, ...]:
+    """Of findings that count: what the next step waits for first, then the worst. `lacking`: by id of those that are
+    unknown for one reason alone, what does not answer: AWS, or the snapshot that was read."""
+    by_key: dict[object, list[tuple[Finding, Gate | None]]] = defaultdict(list)
+    for each, gate in found:
+        by_key[_key(lacking.get(id(each)) or _origin(each), each)].append((each, gate))
+    return tuple(sorted((_cause(some, lacking, reach) for some in by_key.values()), key=_order))
+
+
+def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCause, ...]:
+    """Those from which one of `found` comes, which are the very findings of the plan: there may be thousands, and each
+    step asks."""
+    some = set(map(id, found))
+    return tuple(each for each in causes if any(id(one) in some for one in each.findings))
+
+
+def _cause(
+    some: Sequence[tuple[Finding, Gate | None]], lacking: Mapping[int, Subject], reach: CommandTarget
+) -> RootCause:
+    gate = min((gate for _, gate in some), key=_GATES.index)
+    here, later = (in_order(each for each, at in some if (at is gate) is now) for now in (True, False))
+    first, findings = here[0], (*here, *later)
+    silent = lacking.get(id(first))
+    if silent == AWS:
+        return RootCause(AWS, gate, findings, Remedy.of("leave-aws-out", command=_check(("--no-aws",), reach)))
+    if silent is not None:
+        return RootCause(silent, gate, findings, Remedy.of("snapshot-again"))
+    words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
+    return RootCause(_origin(first), gate, findings, _do(first, words, reach))
+
+
+def _of_file(subject: Subject) -> tuple[str, ...]:
+    if subject.kind != "File":
+        return ()
+    return "-f", "-" if subject.name == "standard input" else subject.name
+
+
+def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
+    """What comes first, with its command, or else with that of a check with these words, which tells more of it."""
+    do = next(iter(first.remedy), None)
+    if do is not None and do.command:
+        return do
+    text = Remedy.of("see-all").text if do is None else f"{do.text} Details:"
+    return replace(do or Remedy(""), text=text, command=_check(words, reach))
+
+
+def _check(words: Sequence[str], reach: CommandTarget) -> str:
+    return reach.of(shell("kubectl", "eksdoc", "check", *words))
+
+
+def _origin(found: Finding) -> Subject:
+    if found.root_cause is not None:
+        return found.root_cause
+    if found.status is Status.UNKNOWN and _RIGHT.sub("", found.missing) == "" != found.missing:
+        return Subject("Right", found.missing)
+    return found.subject
+
+
+def _key(origin: Subject, found: Finding) -> object:
+    if origin.kind in _WIDE:
+        return origin, found.code.name
+    if origin.kind in _WORKLOAD:
+        return origin.namespace, origin.name
+    return _SAME_KIND.get(origin.kind, origin.kind), origin.namespace, origin.name
+
+
+def _order(of: RootCause) -> tuple[object, ...]:
+    first = of.subject
+    return (
+        _GATES.index(of.gate),
+        of.status is not Status.FAIL,
+        of.severity.rank,
+        -len(of.findings),
+        first.kind,
+        first.namespace,
+        first.name,
+        of.first.code.name,
+    )

@@ -14,19 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.check.checking import NOT_ASKED, CheckFacts, Gate, listed
 from kubectl_eksdoc.check.checks.group_updates import own_image
 from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups
-from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.steps import Phase, UpgradeStep
-from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import patch, saved, shell
 from kubectl_eksdoc.model.findings import Status, Subject
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.machines import NodeGroup
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner, Pod

@@ -10,11 +10,10 @@ from kubectl_eksdoc.amazon.skew import Fit, in_words, kubelet_skew, minor_of
 from kubectl_eksdoc.check import addon_steps as addons
 from kubectl_eksdoc.check import karpenter_steps as karpenter
 from kubectl_eksdoc.check import steps
-from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.check.checking import CheckFacts, Gate, aws, number
 from kubectl_eksdoc.check.checks.insights import kubelets_refused
 from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups
 from kubectl_eksdoc.check.checks.software import RunningVersion, running
-from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.karpenter_steps import MINUTES, way_of
 from kubectl_eksdoc.check.step_forms import new_by_eksctl, of_group, of_scaling_group
 from kubectl_eksdoc.check.steps import (
@@ -29,7 +28,6 @@ from kubectl_eksdoc.check.steps import (
     preparing,
     restarted,
 )
-from kubectl_eksdoc.check.wording import aws, number
 from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import basis

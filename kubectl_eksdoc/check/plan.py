@@ -12,10 +12,19 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.removed_apis import Tables
-from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
-from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck, asked_of, is_told
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import number
+from kubectl_eksdoc.check.checking import (
+    AWS,
+    Area,
+    CheckFacts,
+    Gate,
+    RootCause,
+    UpgradeCheck,
+    among,
+    asked_of,
+    is_told,
+    number,
+    root_causes,
+)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order, reached

@@ -15,16 +15,15 @@ from kubectl_eksdoc.addon_diff.exposure import by_minors
 from kubectl_eksdoc.addon_diff.judging import owned_by_eks
 from kubectl_eksdoc.addon_diff.manifests import every_object
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest
-from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon import skew
 from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of
 from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
 from kubectl_eksdoc.aws.upgrades import InsightRefresh, nothing_told, upgrade_told
-from kubectl_eksdoc.check.checking import UpgradeCheck, unknown
-from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath, way, where
+from kubectl_eksdoc.check.baseline import kinds_of, needs_of
+from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, UpgradePath, unknown, way, where
 from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
-from kubectl_eksdoc.check.registry import kinds_of, needs_of
 from kubectl_eksdoc.coredns_lameduck import read as dns_reads
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
@@ -41,13 +40,12 @@ from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import coredns, kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.api_objects import ApiUsage
-from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.eks import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, CheckNeed, Resource, Unknown, WantedVersions
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
@@ -345,14 +343,14 @@ def _default(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str | None:
     change that does not move it is looked at, then."""
     offered = told.addon_versions.get(of.name)
     found = _at_target(of, told, way)
-    now = isinstance(offered, AddonVersions) and addon_versions.is_offered(offered, in_words(way.now), found)
+    now = isinstance(offered, AddonVersions) and skew.is_offered(offered, in_words(way.now), found)
     return found if found and now else None
 
 
 def _at_target(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str:
     """The version that EKS installs by default at the target, "" where nothing tells it."""
     offered = told.addon_versions.get(of.name)
-    return addon_versions.target(offered, in_words(way.target), "") if isinstance(offered, AddonVersions) else ""
+    return skew.target(offered, in_words(way.target), "") if isinstance(offered, AddonVersions) else ""
 
 
 def _later(of: Addon, told: UpgradeFacts, way: UpgradePath, judged: str) -> str:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
+from kubectl_eksdoc.check.checking import CheckFacts, in_region, name_of
 from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import in_region, name_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import EksCluster

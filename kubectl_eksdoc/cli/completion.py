@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.options import add_command, add_dry_run, dry_from
@@ -331,4 +331,4 @@ def _off(folder: Path) -> str:
 
 
 def answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
-    return CommandAnswer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)
+    return CommandAnswer("".join(f"{line}\n" for line in lines), streams.FAILS if fails else streams.CLEAN)

@@ -9,22 +9,20 @@ from enum import Enum
 from typing import Protocol, TypeVar
 
 from kubectl_eksdoc.cli.commands import listed
-from kubectl_eksdoc.cli.completing_offers import (
+from kubectl_eksdoc.cli.completion_sources import (
+    BY_METAVAR,
     FILE_NAMES,
+    FLAGS,
+    NAMES,
     NO_FILES,
     NO_SPACE,
     NOTHING,
-    Offer,
-    Offers,
-)
-from kubectl_eksdoc.cli.completion_sources import (
-    BY_METAVAR,
-    FLAGS,
-    NAMES,
     CompletedName,
     Follows,
     NamedWords,
     NoOffer,
+    Offer,
+    Offers,
     OpenWords,
     OwnNames,
 )

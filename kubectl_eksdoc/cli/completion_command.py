@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from kubectl_eksdoc.cli.called import PROG
-from kubectl_eksdoc.cli.completing_offers import NOTHING, Offer, Offers, written
+from kubectl_eksdoc.cli.completion_sources import NOTHING, Offer, Offers, written
 
 LONGEST_S = 6.0
-"""So long an answer may take whatever happens; a cluster alone is waited for much shorter (`wiring.names`)."""
+"""So long an answer may take whatever happens; a cluster alone is waited for much shorter (`cli.completion_names`)."""
 
 
 def main(words: Sequence[str]) -> int:

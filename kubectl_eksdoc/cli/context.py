@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -19,20 +20,71 @@ from kubectl_eksdoc.report.text import clean
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-    from kubectl_eksdoc.fleet.members import Members
+    from kubectl_eksdoc.coredns_lameduck.measurement import Dns
+    from kubectl_eksdoc.drain.run.apply import RunEdges
+    from kubectl_eksdoc.drain.run.loop import DrainClock
+    from kubectl_eksdoc.fleet.command import Members
+    from kubectl_eksdoc.in_cluster.command import PlacingGround
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.cluster import Identity, Member
     from kubectl_eksdoc.model.connection import Connection, OutageLimits
-    from kubectl_eksdoc.model.fleet import Member
-    from kubectl_eksdoc.ports import SimulatedCluster
-    from kubectl_eksdoc.session.ports import ClusterReader
+    from kubectl_eksdoc.model.interruption import PodReport
+    from kubectl_eksdoc.model.journal import Entries
+    from kubectl_eksdoc.model.permissions import Permission, Review
+    from kubectl_eksdoc.model.placing import ProbeLabels
+    from kubectl_eksdoc.ports import ClusterReader, Field, ProbeNamespace, RunStore, SimulatedCluster
     from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
-    from kubectl_eksdoc.snapshot.apply import SnapshotContent
+    from kubectl_eksdoc.snapshot.command import SnapshotContent
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay import ShownRun
+    from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
     from kubectl_eksdoc.wiring.stages import Faults, Serving
+
+
+# What the commands of a run are given of the world; tests give them something else.
+
+
+class OpenGround(Protocol):
+    """Where pods of ours run, found by their marks."""
+
+    def __call__(self, connection: Connection, namespace: str, marks: ProbeLabels = ...) -> ProbeNamespace: ...
+
+
+class WallClock:
+    """Time as it is."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
+
+
+@frozen
+class DrainRunEdges:
+    """`told_to_stop` gives how often the process was told to end while it is open."""
+
+    open_run: Callable[[Connection, JournalLocation, float, Hooks], AbstractContextManager[RunEdges]] = late(
+        "drain.run.apply.open_run"
+    )
+    open_runs: Callable[[Connection, JournalLocation], RunStore] = late("wiring.runs.open_runs")
+    keeping: Callable[[str, str, Mapping[str, str]], JournalLocation] = late("wiring.runs.keeping_here")
+    open_watch: Callable[[Connection], AbstractContextManager[Field]] = late("wiring.runs.open_watch")
+    denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = late("wiring.runs.denied")
+    reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = late("wiring.runs.reviewed")
+    pod_report: Callable[[Connection, str], PodReport] = late("wiring.runs.pod_report")
+    new_run_id: Callable[[datetime], str] = late("wiring.runs.new_run_id")
+    earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = late("wiring.runs.earlier_journals")
+    clock: DrainClock = WallClock()
+    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.signals.told_to_stop")
+    open_ground: OpenGround = late("wiring.runs.open_ground")
+    open_dns: Callable[[Connection], Dns] = late("wiring.runs.open_dns")
+    packed_asker: Callable[[], bytes] = late("host.dns_load_archive.packed")
+    new_probe_id: Callable[[], str] = late("wiring.runs.new_probe_id")
+    open_placing: Callable[[Connection], PlacingGround] = late("wiring.runs.open_placing")
+    identity_of: Callable[[Connection, AwsRequest], Identity] = late("wiring.runs.identity_of")
 
 
 class OpenReader(Protocol):
@@ -111,8 +163,8 @@ class CommandContext:
     open_stage: OpenStage = late("wiring.stages.open_stage")
     serve: Serve = late("wiring.stages.serve")
     open_session: OpenSession = late("session.session.open_session")
-    open_members: OpenMembers = late("wiring.fleet.open_members")
-    take_snapshot: TakeSnapshot = late("snapshot.apply.take")
+    open_members: OpenMembers = late("fleet.command.open_members")
+    take_snapshot: TakeSnapshot = late("snapshot.command.take")
     stdin: TextIO | None = None
     run_edges: DrainRunEdges | None = None
     sleep: Callable[[float], object] = time.sleep
@@ -136,7 +188,6 @@ class CommandContext:
 
     @property
     def edges(self) -> DrainRunEdges:
-        from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 
         return self.run_edges or DrainRunEdges()
 

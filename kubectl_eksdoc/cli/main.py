@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, streams
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, command_line, late
 from kubectl_eksdoc.cli.commands import help_of, leads_to, tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
@@ -34,7 +34,7 @@ def main() -> int:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
     if sys.stdout is None:
         streams.say(sys.stderr, "error: there is nowhere to write the answer: stdout is closed\n")
-        return exits.USAGE
+        return streams.USAGE
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A locale that cannot encode a name must not turn an answer into a traceback.
@@ -75,23 +75,23 @@ def run(
         if argv[-1:] == ["--version"] and leads_to(argv[:-1]) is not None:
             # Asked by scripts, often, and of every entry point: without parsers it takes a third of the time.
             streams.deliver(stdout, VERSION)
-            return exits.CLEAN
+            return streams.CLEAN
         if argv[-1:] in (["-h"], ["--help"]) and leads_to(argv[:-1]) is not None:
             streams.deliver(stdout, help_of(tuple(argv[:-1]), prog))
-            return exits.CLEAN
+            return streams.CLEAN
         answer = _asked(argv, prog, around or late("cli.context.CommandContext")(stdout, stderr))()
         streams.deliver(stdout, answer.text)
         return answer.exit_code
     except KeyboardInterrupt:
         _say(stderr, "interrupted")
-        return exits.INTERRUPTED
+        return streams.INTERRUPTED
     except EksdocError as error:
         streams.deliver(stdout, error.answer)
         _explain(error, stderr, debug)
         return error.exit_code
     except Exception as error:  # the boundary: whatever is left is a bug, and said to be one
         _explain(_bug(error), stderr, debug)
-        return exits.BUG
+        return streams.BUG
 
 
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.streams import ProgressLine, say
@@ -165,7 +165,7 @@ def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
 
 def of(worst: Status) -> int:
     """The exit code of an answer, by the worst in it that counts."""
-    return {"fail": exits.FAILS, "unknown": exits.UNKNOWN, "pass": exits.CLEAN}[worst.value]
+    return {"fail": streams.FAILS, "unknown": streams.UNKNOWN, "pass": streams.CLEAN}[worst.value]
 
 
 # How the answer may look: decided once, from the flags, the environment and what stdout is.
@@ -204,7 +204,7 @@ def answered(report: Report, around: CommandContext) -> str:
     return report.render(around.options.output, decide(around))
 
 
-def answer(report: Report, around: CommandContext, code: int = exits.CLEAN) -> CommandAnswer:
+def answer(report: Report, around: CommandContext, code: int = streams.CLEAN) -> CommandAnswer:
     return CommandAnswer(answered(report, around), code)
 
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from kubectl_eksdoc.cli.called import VERSION
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.errors import UsageError, maybe
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 """Where commands are added."""

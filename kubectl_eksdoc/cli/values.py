@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kubectl_eksdoc.errors import maybe
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.spelling import maybe
 
 if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
     from kubectl_eksdoc.model.budgets import Amount

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from kubectl_eksdoc.addon_diff.apply import AddonUpdate
+from kubectl_eksdoc.addon_diff.fields import MissingValue, differences
 from kubectl_eksdoc.addon_diff.guards import Guard, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.merging import MissingValue, differences
 from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
@@ -17,9 +17,8 @@ from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
 from kubectl_eksdoc.changes.engine import Sent, Step
 from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, corefile_of
-from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile, foreign_grace
+from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile, Wishes, foreign_grace
 from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, verified
-from kubectl_eksdoc.coredns_lameduck.requested import Wishes
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.merging import differences, merged
+from kubectl_eksdoc.addon_diff.fields import differences, merged
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths, spelled
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
-from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile, edited, not_starting
+from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused, EditedCorefile, Wishes, edited, not_starting
 from kubectl_eksdoc.coredns_lameduck.placement_values import KEY as AFFINITY
 from kubectl_eksdoc.coredns_lameduck.placement_values import (
     SPREAD,
@@ -18,7 +18,6 @@ from kubectl_eksdoc.coredns_lameduck.placement_values import (
     budgeted,
     placed,
 )
-from kubectl_eksdoc.coredns_lameduck.requested import ChangeRefused, Wishes
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonSide

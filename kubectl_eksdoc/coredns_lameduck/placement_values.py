@@ -8,8 +8,8 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
+from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused
 from kubectl_eksdoc.coredns_lameduck.placement import SPOT
-from kubectl_eksdoc.coredns_lameduck.requested import ChangeRefused
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter

@@ -28,7 +28,7 @@ from kubectl_eksdoc.coredns_lameduck.failures import ShutdownEnding, ending
 from kubectl_eksdoc.coredns_lameduck.placement import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
+from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown

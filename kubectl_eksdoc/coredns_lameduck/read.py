@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.coredns import NAME, Propagation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod
-from kubectl_eksdoc.session.ports import PodReader
+from kubectl_eksdoc.ports import PodReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)

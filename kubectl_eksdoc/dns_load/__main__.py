@@ -11,9 +11,22 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from kubectl_eksdoc.dns_load.exchanges import DnsQuery, PersistentSocket, QueryResult, ask
-from kubectl_eksdoc.dns_load.plan import KEPT, BadPlan, LoadSettings, QueryStream, read
-from kubectl_eksdoc.dns_load.tally import STALL_S, FinishedQuery, LinePrinter, TalliedSecond, Tally
+from kubectl_eksdoc.dns_load.exchanges import (
+    KEPT,
+    STALL_S,
+    BadPlan,
+    DnsQuery,
+    FinishedQuery,
+    LinePrinter,
+    LoadSettings,
+    PersistentSocket,
+    QueryResult,
+    QueryStream,
+    TalliedSecond,
+    Tally,
+    ask,
+    read,
+)
 
 _BEAT_S = 0.05
 _AFTER_S = 0.5

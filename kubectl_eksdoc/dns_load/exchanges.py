@@ -10,12 +10,19 @@ A question, as it is sent, and whether what came back answers it.
 from __future__ import annotations
 
 import asyncio
+import bisect
 import contextlib
 import errno
+import ipaddress
+import json
+import math
 import secrets
 import socket
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, TextIO
 
 import dns.exception
 import dns.flags
@@ -24,7 +31,84 @@ import dns.name
 import dns.rcode
 import dns.rdatatype
 
-from kubectl_eksdoc.dns_load.plan import UDP, QueryStream
+# What is to be asked: the plan that the program is given, a JSON object.
+
+
+UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
+MOST_A_SECOND = 2000
+"""Of all streams together: more is no measurement, it is a flood."""
+
+
+class BadPlan(ValueError):
+    """The plan cannot be carried out; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStream:
+    """One target over one transport."""
+
+    target: str
+    transport: str
+    address: str
+    port: int
+
+    @property
+    def v6(self) -> bool:
+        return ":" in self.address
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """Seconds, and questions a second in each stream."""
+
+    streams: tuple[QueryStream, ...]
+    rate: float
+    seconds: float
+    timeout: float
+    late: float
+    question: str
+
+
+def read(text: str) -> LoadSettings:
+    """
+    Raises:
+        BadPlan: it is no plan, or asks for what cannot be.
+    """
+    try:
+        found = json.loads(text)
+        streams = tuple(_streams(found))
+        asked = LoadSettings(
+            streams,
+            float(found["rate"]),
+            float(found["seconds"]),
+            float(found.get("timeout", 5)),
+            float(found.get("late", 1)),
+            str(found["question"]),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise BadPlan(f"the plan cannot be read: {type(error).__name__}: {error}") from error
+    if not streams:
+        raise BadPlan("the plan names no server to query")
+    if len(set(streams)) < len(streams):
+        raise BadPlan("the plan names a server twice")
+    if min(asked.rate, asked.seconds, asked.timeout, asked.late) <= 0:
+        raise BadPlan("rate, seconds, timeout and late must be more than 0")
+    if asked.rate * len(streams) > MOST_A_SECOND:
+        raise BadPlan(f"{asked.rate * len(streams):g} questions a second are more than {MOST_A_SECOND}")
+    return asked
+
+
+def _streams(plan: dict[str, Any]) -> list[QueryStream]:
+    transports = plan["transports"]
+    if set(transports) - {UDP, TCP}:
+        raise ValueError(f"transports are {UDP} and {TCP}")
+    made = []
+    for target in plan["targets"]:
+        ipaddress.ip_address(target["address"])  # names would be resolved by what is measured
+        for transport in (*transports, *((KEPT,) if target.get("kept") else ())):
+            made.append(QueryStream(str(target["name"]), transport, target["address"], int(target.get("port", 53))))
+    return made
+
 
 _GOOD = (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
 
@@ -181,3 +265,184 @@ async def _exactly(sock: socket.socket, length: int) -> bytes:
             raise EOFError
         held += more
     return held
+
+
+# What came of the questions of each second, and which of it can be believed.
+
+
+STALL_S = 0.2
+"""Sent so much after it was due, a question is one of another second; awake so much too late, answers were not seen."""
+
+_ROUNDING_S = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedQuery:
+    """One question: when it was due, sent and over, in the loop's seconds; `sent` None: it was not, by our fault."""
+
+    due: float
+    sent: float | None
+    over: float
+    end: QueryResult | None
+    why: str = ""
+
+
+@dataclass
+class Stalls:
+    """When this program was not awake, in its order. Mutable."""
+
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, begin: float, end: float) -> None:
+        if end - begin >= STALL_S:
+            self.spans.append((begin, end))
+
+    def within(self, begin: float, end: float) -> float:
+        """Seconds of that time."""
+        first = bisect.bisect_left(self.spans, begin, key=lambda span: span[1])
+        found = 0.0
+        for from_s, until_s in self.spans[first:]:
+            if from_s >= end:
+                break
+            found += max(0.0, min(end, until_s) - max(begin, from_s))
+        return found
+
+
+@dataclass
+class TalliedSecond:
+    """Of one stream. `unsure`: sent, but what became of it is our own fault as likely as not; `unsent`: due, but this
+    machine was too busy. Mutable."""
+
+    sent: int = 0
+    ends: dict[QueryResult, int] = field(default_factory=lambda: defaultdict(int))
+    unsure: int = 0
+    unsent: int = 0
+    reasons: set[str] = field(default_factory=set)
+    latencies: list[float] = field(default_factory=list)
+
+    def add(self, other: TalliedSecond) -> None:
+        self.sent += other.sent
+        self.unsure += other.unsure
+        self.unsent += other.unsent
+        self.reasons |= other.reasons
+        self.latencies += other.latencies
+        for end, count in other.ends.items():
+            self.ends[end] += count
+
+
+class Tally:
+    """Mutable: it hears of every question when it is over, and tells of each second once."""
+
+    def __init__(self, asked: LoadSettings, began: float) -> None:
+        self._asked = asked
+        self._began = began
+        self.stalls = Stalls()
+        self._ended: dict[int, dict[QueryStream, list[FinishedQuery]]] = defaultdict(lambda: defaultdict(list))
+        self._sums = {stream: TalliedSecond() for stream in asked.streams}
+
+    def second_of(self, due: float) -> int:
+        return int(due - self._began + _ROUNDING_S)
+
+    def hear(self, stream: QueryStream, ended: FinishedQuery) -> None:
+        self._ended[self.second_of(ended.due)][stream].append(ended)
+
+    def take(self, number: int) -> dict[QueryStream, TalliedSecond]:
+        """Of one second, in which nothing is open any more; it is forgotten but for the sum."""
+        heard = self._ended.pop(number, {})
+        found = {stream: self._counted(heard[stream]) for stream in self._asked.streams if stream in heard}
+        for stream, second in found.items():
+            self._sums[stream].add(second)
+        return found
+
+    @property
+    def numbers(self) -> list[int]:
+        """Seconds that were not taken yet."""
+        return sorted(self._ended)
+
+    @property
+    def sums(self) -> dict[QueryStream, TalliedSecond]:
+        return self._sums
+
+    def _counted(self, every: Iterable[FinishedQuery]) -> TalliedSecond:
+        second = TalliedSecond()
+        for one in every:
+            if one.sent is None:
+                second.unsent += 1
+                continue
+            second.sent += 1
+            end = self._believed(one, one.sent)
+            if end is None:
+                second.unsure += 1
+                continue
+            second.ends[end] += 1
+            if one.why:
+                second.reasons.add(one.why)
+            if end in (QueryResult.ANSWERED, QueryResult.LATE):
+                second.latencies.append(one.over - one.sent)
+        return second
+
+    def _believed(self, one: FinishedQuery, sent: float) -> QueryResult | None:
+        """None: it cannot be told. Who refuses or answers badly does so whoever is busy."""
+        if one.end in (None, QueryResult.REFUSED, QueryResult.FAILED):
+            return one.end
+        awake_s = one.over - sent - self.stalls.within(sent, one.over)
+        if one.end is QueryResult.LOST:
+            return QueryResult.LOST if awake_s >= self._asked.timeout / 2 else None
+        if one.over - sent <= self._asked.late:
+            return QueryResult.ANSWERED
+        return QueryResult.LATE if awake_s > self._asked.late else None
+
+
+NAME, VERSION = "eksdoc-dns-asker", 1
+_QUANTILES = (0.5, 0.99, 1.0)
+
+
+class LinePrinter:
+    """Mutable: it writes to a stream, a whole line at a time."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def begun(self, asked: LoadSettings, wall_s: float) -> None:
+        """`wall_s`: seconds since 1970, UTC."""
+        self._line({"asker": NAME, "version": VERSION, "began": round(wall_s, 3), "seconds": asked.seconds})
+
+    def second(self, number: int, of: dict[QueryStream, TalliedSecond]) -> None:
+        for stream, second in of.items():
+            self._line({"t": number, **_named(stream), **counts(second)})
+
+    def over(self, told: bool, sums: dict[QueryStream, TalliedSecond]) -> None:
+        """`told` to end, not by its deadline."""
+        ending = "told" if told else "deadline"
+        self._line({"end": ending, "sum": [{**_named(stream), **counts(sums[stream])} for stream in sums]})
+
+    def refused(self, why: str) -> None:
+        self._line({"error": why})
+
+    def _line(self, found: dict[str, Any]) -> None:
+        self._out.write(json.dumps(found, separators=(",", ":")) + "\n")
+        self._out.flush()
+
+
+def _named(stream: QueryStream) -> dict[str, Any]:
+    return {"to": stream.target, "by": stream.transport}
+
+
+def counts(second: TalliedSecond) -> dict[str, Any]:
+    return {
+        "sent": second.sent,
+        **{end.value: second.ends.get(end, 0) for end in QueryResult},
+        "unsure": second.unsure,
+        "unsent": second.unsent,
+        "ms": quantiles(second.latencies),
+        "why": sorted(second.reasons),
+    }
+
+
+def quantiles(latencies: Sequence[float]) -> list[float] | None:
+    """In milliseconds: the least of them that so large a share does not exceed (nearest rank)."""
+    if not latencies:
+        return None
+    ordered = sorted(latencies)
+    ranks = (max(1, math.ceil(share * len(ordered))) for share in _QUANTILES)
+    return [round(ordered[rank - 1] * 1000, 2) for rank in ranks]

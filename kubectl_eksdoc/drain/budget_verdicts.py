@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.rule_results import (
     unknown,
     where,
 )
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, matches
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED
@@ -27,7 +27,6 @@ from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.spelling import matches
 
 _BLOCKING = {
     BudgetVerdict.BLOCKED_FOREVER: Code.of("budget-never-allows"),

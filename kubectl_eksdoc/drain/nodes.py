@@ -12,7 +12,7 @@ from functools import lru_cache
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.cordon import TERMINATION_TAINTS, ForeignDrain, by_locks, foreign_drain
+from kubectl_eksdoc.kubernetes.drain_filters import TERMINATION_TAINTS, ForeignDrain, by_locks, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
 from kubectl_eksdoc.kubernetes.replacement import Backends, Scales, comes_back_to_its_node, needed_backends
 from kubectl_eksdoc.model import kinds
@@ -22,9 +22,9 @@ from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import PODS
 from kubectl_eksdoc.model.nodes import ControllerOwner, Node, NodeOwner, Pod
+from kubectl_eksdoc.model.placing import Claim, PersistentVolume
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.selectors import Selector, from_parts
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.model.workloads import Autoscaler, Job, Workload
 
 MAX_EVIDENCE = 12

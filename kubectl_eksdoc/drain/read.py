@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.rule_results import with_assumed_budgets
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.ports import ClusterReader
 
 READS = kinds.ALL
 """What planning reads; `model.findings` says which answer needs which of them."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import Any
 
-from kubectl_eksdoc.embedded.cluster_faults import (
-    CLUSTERS,
-    ONCE_AT_S,
-    FaultName,
-    FaultParameters,
-    FaultRequest,
-    FaultValueKind,
-    MakeFault,
-)
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.faults import (
     EVICTIONS,
@@ -33,13 +27,230 @@ from kubectl_eksdoc.embedded.serving.faults import (
     WatchExpired,
     WatchSilent,
 )
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest
+from kubectl_eksdoc.errors import UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import knowledge
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import go_duration
-from kubectl_eksdoc.model.spelling import maybe
-from kubectl_eksdoc.simulator.faults import TimedMishap
+from kubectl_eksdoc.simulator import faults as mishaps
+from kubectl_eksdoc.simulator.chance import Chance, of_text
+from kubectl_eksdoc.simulator.faults import Note, Slower, TimedMishap
+from kubectl_eksdoc.simulator.kubelets import NEVER
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key
+
+# Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other people.
+
+
+# What the registry of faults is made of: a name, what it does, what it takes, and of what a share is.
+
+
+ONCE_AT_S = 60.0
+"""When a mishap comes for which no time is said: virtual seconds after the start."""
+
+
+class FaultValueKind(Enum):
+    """What may stand behind ``=``: as help shows it, and in words."""
+
+    NOTHING = ("", "nothing")
+    SECONDS = ("SECONDS", "a duration such as 5, 30s or 2m")
+    EVENTS = ("EVENTS", "a number of events, 0 or more")
+    BUDGET = ("BUDGET", "the name of a budget")
+    WEBHOOK = ("WEBHOOK", "the name of a webhook, as guard.example.io")
+    RESOURCE = ("RESOURCE", "a resource by its plural, as pods or leases.coordination.k8s.io")
+    NODE = ("NODE", "the name of a node")
+    PODS = ("PODS", "pods as NAMESPACE/NAME, with * for any text")
+
+    def __init__(self, shown: str, words: str) -> None:
+        self.shown = shown
+        self.words = words
+
+
+class ShareOf(Enum):
+    """What a share is of; `timed`: a time may stand in its place."""
+
+    REQUESTS = "requests"
+    PODS = "pods"
+    SYNCS = "processes budgets"
+    NODES = "new nodes"
+    MINUTES = "virtual minutes"
+
+    @property
+    def timed(self) -> bool:
+        return self is ShareOf.MINUTES
+
+
+@frozen
+class FaultParameters:
+    """What a user gave: `number` or `text` behind ``=`` or their defaults, `share` from 0 to 1, `at_s` of a mishap that
+    comes once. Chance follows from `seed` alone."""
+
+    text: str = ""
+    number: float = 0.0
+    share: float = 1.0
+    at_s: float | None = None
+    seed: int = 0
+
+
+MakeFault = Callable[[FaultParameters], "Fault | TimedMishap"]
+
+
+@frozen
+class FaultName:
+    """A record of `knowledge/faults.json`: `default` is a number or a text."""
+
+    name: str
+    about: str
+    of: ShareOf
+    takes: FaultValueKind = FaultValueKind.NOTHING
+    default: Any = ""
+    rehearsed_only: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As it is typed: ``slow[=SECONDS]``."""
+        return f"{self.name}[={self.takes.shown}]" if self.takes.shown else self.name
+
+    @property
+    def default_shown(self) -> str:
+        """What holds where nothing is said; "" where there is nothing to say."""
+        if isinstance(self.default, float):
+            return f"{self.default:g}{'s' if self.takes is FaultValueKind.SECONDS else ''}"
+        return "" if self.takes is FaultValueKind.NOTHING else self.default or "any"
+
+    @property
+    def of_requests(self) -> bool:
+        """Whether clients meet it, and not the cluster."""
+        return self.of is ShareOf.REQUESTS
+
+
+@frozen
+class FaultRequest:
+    """A fault as it was asked for; `text` is how it was written."""
+
+    named: FaultName
+    given: FaultParameters
+    text: str
+
+
+FINALIZER = "example.com/never-removed"
+CONTROL_PLANE = "control plane"
+
+
+def _is(given: FaultParameters, namespace: str, name: str) -> bool:
+    key = f"{namespace}/{name}"
+    return fnmatchcase(key, given.text or "*") and of_text(given.seed, key) < given.share
+
+
+def _some(given: FaultParameters) -> Callable[[Pod], bool]:
+    """Those pods that are meant, and of them the share: by their names, so that they are the same in every run."""
+    return lambda pod: _is(given, pod.namespace, pod.name)
+
+
+def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[FaultParameters], TimedMishap]:
+    return lambda given: TimedMishap(paced=lambda pace: Slower(pace, _some(given), start_s, stop_s))
+
+
+def _slow(given: FaultParameters) -> TimedMishap:
+    return TimedMishap(paced=lambda pace: Slower(pace, _some(given), given.number))
+
+
+def _held(given: FaultParameters) -> TimedMishap:
+    """The pods that are there at the start; those that are made later are their controllers'."""
+
+    def hold(plane: ControlPlane, chance: Chance, note: Note) -> None:
+        meant = [pod for pod in plane.store.list(PODS) if _is(given, *pod.key)]
+        held = [pod for pod in meant if mishaps.hold(plane, pod, FINALIZER)]
+        if len(held) == 1:
+            note(_pod(held[0].key), f"has the finalizer {FINALIZER}")
+        elif held:
+            note(f"{len(held)} pods", f"have the finalizer {FINALIZER}")
+
+    return TimedMishap(hold, at_s=0.0)
+
+
+def _late(given: FaultParameters) -> TimedMishap:
+    chance = Chance(given.seed)
+    return TimedMishap(late_s=lambda: given.number if chance.next() < given.share else 0.0)
+
+
+def _absent(given: FaultParameters) -> TimedMishap:
+    chance = Chance(given.seed)
+    return TimedMishap(joins=lambda: chance.next() >= given.share)
+
+
+def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[FaultParameters], TimedMishap]:
+    """To the one that is meant, or to any."""
+
+    def make(given: FaultParameters) -> TimedMishap:
+        def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+            names = [given.text] if given.text else [item.key[1] for item in plane.store.list(NODES)]
+            if names:
+                do(plane, chance.one_of(names), note)
+
+        return TimedMishap(happen, given.at_s, given.share)
+
+    return make
+
+
+def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[FaultParameters], TimedMishap]:
+    def happen(plane: ControlPlane, node: str, note: Note) -> None:
+        if do(plane, node):
+            note(node, what)
+
+    return _to_a_node(happen)
+
+
+def _add(plane: ControlPlane, like: str, note: Note) -> None:
+    name = mishaps.add(plane, like)
+    if name:
+        note(name, f"was added by an autoscaler, like {like}")
+
+
+def _deleted(given: FaultParameters) -> TimedMishap:
+    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+        pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), given.text or "*")]
+        if pods and mishaps.delete(plane, *(key := chance.one_of(pods))):
+            note(_pod(key), "was deleted by another client")
+
+    return TimedMishap(happen, given.at_s, given.share)
+
+
+def _restarted(given: FaultParameters) -> TimedMishap:
+    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+        plane.restart()
+        note(CONTROL_PLANE, "has crashed and restarted")
+
+    return TimedMishap(happen, given.at_s, given.share)
+
+
+def _pod(key: Key) -> str:
+    return f"{key[0]}/{key[1]}"
+
+
+CLUSTERS: Mapping[str, MakeFault] = {
+    "silent-pods": _hanging(stop_s=NEVER),
+    "stuck-pods": lambda given: TimedMishap(stuck=_some(given)),
+    "stuck-finalizers": _held,
+    "slow-pods": _slow,
+    "endless-pulls": _hanging(start_s=NEVER),
+    "budgets-late": _late,
+    "same-name-hold": lambda given: TimedMishap(missed=_some(given)),
+    "no-new-nodes": _absent,
+    "node-not-ready": _on_a_node(mishaps.lose, "is NotReady: its kubelet is not heard of"),
+    "node-gone": _on_a_node(mishaps.disappear, "is gone with its instance"),
+    "autoscaler-adds": _to_a_node(_add),
+    "autoscaler-removes": _to_a_node(
+        lambda plane, node, note: mishaps.remove(plane, node, lambda what: note(node, what))
+    ),
+    "controllers-restart": _restarted,
+    "other-cordons": _on_a_node(mishaps.cordon, "was cordoned by another client"),
+    "other-uncordons": _on_a_node(mishaps.uncordon, "was uncordoned by another client"),
+    "other-drains": _on_a_node(mishaps.drain, "was drained by another client"),
+    "pod-deleted": _deleted,
+}
+
 
 UPDATES = "PUT|PATCH"
 WRITES = "POST|PUT|PATCH|DELETE"

@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.embedded.serving.targets import METRICS_TEXT, Reply
+from kubectl_eksdoc.embedded.serving.requests import METRICS_TEXT, Reply
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.kubernetes.corefile_edits import sums
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s, refusals
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.coredns import (
     COREFILE,

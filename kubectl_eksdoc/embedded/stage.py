@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     TokenUsers,
     restricted,
 )
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, not_found
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, not_found
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.kubernetes.guards import AS
 from kubectl_eksdoc.kubernetes.news import (
@@ -67,10 +67,9 @@ from kubectl_eksdoc.objects.single import RawObjects, encode
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.faults import FaultyControlPlane, InjectedMishap, TimedMishap
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource
 from kubectl_eksdoc.simulator.store import BUDGETS, NODES, PODS, Store, StoreChange
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 # What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.selectors import Selector, from_document
 

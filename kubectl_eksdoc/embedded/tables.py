@@ -35,7 +35,7 @@ from kubectl_eksdoc.embedded.table_columns import (
 )
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import Served
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)

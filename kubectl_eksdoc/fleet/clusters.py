@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.cluster import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
-from kubectl_eksdoc.model.spelling import maybe
 
 # Which clusters a fleet has: from what was given to a flag, or from the entries of a file.
 

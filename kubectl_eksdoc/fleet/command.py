@@ -7,24 +7,144 @@ Never here: how one cluster is judged (each command's own), how answers are summ
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.fleet.clusters import FleetPlan, summed
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, Outcome
+from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.report.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
-    from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.model.fleet import Member
+
+
+# Many clusters: which contexts there are, what a file names, and the processes that judge them.
+
+
+def kubeconfig_contexts(connection: Connection) -> tuple[str, ...]:
+    """Those of the kubeconfig, sorted. One without a name cannot be asked for: it would be the current one.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    from kubectl_eksdoc.kube import kubeconfig
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    return tuple(sorted(filter(None, kubeconfig.load(connection.kubeconfig, of_this_process()).contexts)))
+
+
+def whose(member: Member, connection: Connection) -> Identity:
+    """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
+    from kubectl_eksdoc.errors import ConfigError
+    from kubectl_eksdoc.kube.identity import identify
+    from kubectl_eksdoc.kube.kubeconfig import choose
+    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.model.cluster import Identity
+
+    around = of_this_process()
+    found = Identity(member.context)
+    if not member.snapshot:
+        with suppress(ConfigError):  # its own process has said so
+            found = identify(choose(connection, around), around.environ).identity
+    return found.called(member.cluster, member.region)
+
+
+def open_members(
+    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+) -> Members:
+    """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
+    from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
+
+    def environment(member: Member) -> dict[str, str]:
+        return environment_of(member, environ, _source(member.profile))
+
+    return MemberProcesses(MemberProcess(words, kind, environment, timeout_s, own_program()))
+
+
+def _source(profile: str) -> str:
+    if not profile:
+        return ""
+    from kubectl_eksdoc.aws.sessions import source_of
+
+    return source_of(profile)
+
+
+# Many clusters are asked, some at once, and their answers summed.
+
+
+LOOK_S = 0.1
+"""So often it is looked whether somebody wants it to end."""
+
+
+class Members(Protocol):
+    """Asks clusters, each apart from all others; nothing is raised for one that cannot be."""
+
+    def begin(self, member: Member) -> None:
+        """Ask it; returns at once."""
+        ...
+
+    def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
+        """Those that have answered, or will not, since this was asked last; waits so long for the first."""
+        ...
+
+    def close(self) -> None:
+        """Those that are still asked are left alone, with all that was begun for it."""
+        ...
+
+
+Progress = Callable[[int, Sequence[str]], None]
+"""Called with how many have ended, and the names of those that are being asked."""
+
+
+def ask_fleet(
+    members: Sequence[Member],
+    asking: Members,
+    at_once: int,
+    told_to_end: Callable[[], object],
+    progress: Progress,
+    whose: Callable[[Member], Identity],
+    least: Severity = Severity.INFO,
+) -> FleetPlan:
+    """All of them, at most `at_once` at a time, in their order. `whose`: which cluster one is, as far as that is known
+    without asking; `least`: what is less severe does not count.
+
+    Raises:
+        KeyboardInterrupt: it was told to end; nobody is asked any more by then.
+    """
+    waiting, asked = deque(members), dict[str, Member]()
+    found: list[tuple[Member, Outcome]] = []
+    try:
+        while waiting or asked:
+            if told_to_end():
+                raise KeyboardInterrupt
+            while waiting and len(asked) < at_once:
+                member = waiting.popleft()
+                asked[member.name] = member
+                asking.begin(member)
+            progress(len(found), tuple(asked))
+            for member, outcome in asking.ended(LOOK_S):
+                del asked[member.name]
+                found.append((member, _known(outcome, member, whose)))
+    finally:
+        asking.close()
+    return summed(found, least)
+
+
+def _known(outcome: Outcome, member: Member, whose: Callable[[Member], Identity]) -> Outcome:
+    """Which account it is matters most where its credentials are not accepted."""
+    return outcome if isinstance(outcome, JudgedMember) else replace(outcome, who=whose(member))
 
 
 # The flags of a fleet, and what makes no sense beside them.
@@ -198,11 +318,9 @@ def over_fleet(
         EksdocError: which clusters they are cannot be told.
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
-    from kubectl_eksdoc.fleet.members import ask_fleet
     from kubectl_eksdoc.fleet.report import FleetReport
     from kubectl_eksdoc.host.signals import told_to_stop
     from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.wiring import fleet
 
     FleetReport.check(around.options.output)
     members = _members(choice, around)
@@ -225,7 +343,7 @@ def over_fleet(
             choice.at_once,
             told,
             far,
-            lambda member: fleet.whose(member, connection_of(around, member)),
+            lambda member: whose(member, connection_of(around, member)),
             Severity.INFO if least is None else least,
         )
     report = FleetReport(plan, passed.command, options={**passed.given, **choice.given})
@@ -235,14 +353,13 @@ def over_fleet(
 def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
     from kubectl_eksdoc.fleet import clusters as choosing
     from kubectl_eksdoc.host.fleet import named_file, read_fleet
-    from kubectl_eksdoc.wiring import fleet
 
     path = named_file(choice.text)
     if path and choice.text.startswith(_OF_FILES):
         found = read_fleet(path, choosing.WANTED)
         if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
             return choosing.listed(found, (), f"--fleet {path}")
-    contexts = fleet.kubeconfig_contexts(around.connection)
+    contexts = kubeconfig_contexts(around.connection)
     if not path:
         return choosing.named(choice.text, contexts)
     if choice.text in contexts:

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.fleet.clusters import FleetPlan, Row, Standing
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.cluster import JudgedMember, Source, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.report.command_result import ClusterResult
 from kubectl_eksdoc.report.report import CommandReport, Foot, Head, Line, Lines, Section, Table
 from kubectl_eksdoc.report.result import Count, KindResult, Meta, Moment, Printed, Text, UnsetType

@@ -224,7 +224,7 @@ def file_in(path: str, scene: str, stem: str) -> bytes | None:
 
 
 class SnapshotFileReader:
-    """A `session.ports.ClusterReader` over one scene of such a snapshot. `progress` is told a resource's plural and its
+    """A `ports.ClusterReader` over one scene of such a snapshot. `progress` is told a resource's plural and its
     objects so far; `raw` gets the objects."""
 
     def __init__(
@@ -342,7 +342,7 @@ _AS_WRITTEN = "Name its file, whole and as kubectl eksdoc snapshot wrote it."
 
 
 class SnapshotReader:
-    """A `session.ports.ClusterReader` over a dump. `progress` is told a resource's plural and its objects so far; `raw`
+    """A `ports.ClusterReader` over a dump. `progress` is told a resource's plural and its objects so far; `raw`
     gets the objects."""
 
     def __init__(

@@ -21,11 +21,9 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host import signals as endings
 from kubectl_eksdoc.host.documents import hand_written, no_number, read_text
-from kubectl_eksdoc.model.api_objects import Doc, at, text_at
-from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.documents import API_VERSION
+from kubectl_eksdoc.model.api_objects import API_VERSION, Doc, at, text_at
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.quantities import duration
 
 ANSWERS = (0, 1, 5)
@@ -188,7 +186,7 @@ class MemberProcess:
 
 
 class MemberProcesses:
-    """The port `fleet.members.Members`. For one thread."""
+    """The port `fleet.command.Members`. For one thread."""
 
     def __init__(self, asked: MemberProcess) -> None:
         self._asked = asked

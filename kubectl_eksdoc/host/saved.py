@@ -16,6 +16,7 @@ from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents import MAGIC, MOST, DocumentFields, JsonFile, Unfit, short
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import API_VERSION, DRAIN_PLAN, FLEET
 from kubectl_eksdoc.model.baseline import (
     Baseline,
     BudgetOutline,
@@ -27,7 +28,6 @@ from kubectl_eksdoc.model.baseline import (
     TimesOutline,
 )
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_PLAN, FLEET
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.documents import JsonFile, Unfit, short
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.terraform import (
+from kubectl_eksdoc.model.addons import (
     AddonResource,
     AddonSettings,
     ClusterUpgrade,
@@ -21,6 +20,7 @@ from kubectl_eksdoc.model.terraform import (
     ProviderConstraint,
     TerraformPlan,
 )
+from kubectl_eksdoc.model.kinds import Unknown
 
 # What a Terraform plan says of the configuration it was made of: which providers, and which modules are called.
 #

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
 from kubectl_eksdoc.imds_probe.fix import (
@@ -38,7 +38,6 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import NodeGroup
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.spelling import maybe
 
 # Nodes of which the next ones are in order already, and ways that people look for and that are none.
 #

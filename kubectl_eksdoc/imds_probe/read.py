@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.aws.ec2 import last_accessed, no_wait, role_events
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
-from kubectl_eksdoc.aws.node_roles import last_accessed, no_wait, role_events
-from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
+from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
@@ -31,9 +31,8 @@ from kubectl_eksdoc.model.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.nodes import Container, LogOf, NodeOwner, Pod
-from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.ports import PodReader
 from kubectl_eksdoc.probes.pods import owner_of
-from kubectl_eksdoc.session.ports import PodReader
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)

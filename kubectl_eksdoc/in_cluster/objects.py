@@ -11,8 +11,7 @@ from dataclasses import field
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import rules
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.documents import (
+from kubectl_eksdoc.model.api_objects import (
     COMPONENT,
     INSTANCE,
     MANAGED_BY,
@@ -21,6 +20,7 @@ from kubectl_eksdoc.model.documents import (
     OF_NAMESPACE,
     PROGRAM,
     VERSION,
+    Doc,
 )
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
 from kubectl_eksdoc.model.permissions import Permission

@@ -11,9 +11,9 @@ from kubectl_eksdoc.amazon.interruption import EventKind, about, matches
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
+from kubectl_eksdoc.model.interruption import EventRule, Queue, RuleTarget
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.model.queues import EventRule, Queue, RuleTarget
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")

@@ -17,12 +17,18 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Severity, Status, Subject, TextName, clause
-from kubectl_eksdoc.model.interruption import EVENTS, AwsPlace, KarpenterInstall, Setting, SpotEvent
+from kubectl_eksdoc.model.interruption import (
+    EVENTS,
+    AwsPlace,
+    InterruptionAnswers,
+    KarpenterInstall,
+    Setting,
+    SpotEvent,
+)
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.nodes import Pod, RoleBy
 from kubectl_eksdoc.model.quantities import Version, parse
-from kubectl_eksdoc.model.queues import InterruptionAnswers
 
 # The chain from EventBridge to Karpenter: each link with what is there, and the finding that it makes.
 

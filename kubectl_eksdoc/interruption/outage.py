@@ -13,7 +13,7 @@ from datetime import timedelta
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, is_spot, spot_nodes
-from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
+from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns

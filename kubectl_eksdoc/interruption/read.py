@@ -16,11 +16,17 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import part_of, partition_of
-from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall
+from kubectl_eksdoc.model.interruption import (
+    AwsPlace,
+    FiguresOf,
+    InterruptionAnswers,
+    InterruptionKeys,
+    KarpenterInstall,
+    Queue,
+)
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown, with_later
 from kubectl_eksdoc.model.nodes import LogOf
-from kubectl_eksdoc.model.queues import FiguresOf, InterruptionAnswers, InterruptionKeys, Queue
-from kubectl_eksdoc.session.ports import ObjectReader, PodReader, Signs
+from kubectl_eksdoc.ports import ObjectReader, PodReader, Signs
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)

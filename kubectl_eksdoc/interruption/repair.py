@@ -19,9 +19,8 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.eks import part_of
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.interruption import EventRule, KarpenterInstall, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.queues import EventRule, KmsKey, Queue, RolePolicies
 
 # What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
 # known.

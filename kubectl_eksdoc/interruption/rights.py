@@ -15,11 +15,10 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
-from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.interruption import KarpenterInstall, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner, RoleBy
-from kubectl_eksdoc.model.queues import KmsKey, Queue, RolePolicies
 
 DECRYPT = "kms:Decrypt"
 

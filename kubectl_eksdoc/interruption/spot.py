@@ -14,10 +14,9 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
-from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.interruption import KarpenterInstall, Queue
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
-from kubectl_eksdoc.model.queues import Queue
 from kubectl_eksdoc.probes.pods import owner_of
 
 NOTICE_S = 120

@@ -123,12 +123,12 @@ _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")
 
 
 class KarpenterSigns(ClusterReads):
-    """A `session.ports.Signs`."""
+    """A `ports.Signs`."""
 
     patience = HASTY
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """As `session.ports.Signs.events`."""
+        """As `ports.Signs.events`."""
         fields = [f"reason={reason},involvedObject.kind=Node" for reason in _REASONS]
 
         def read() -> tuple[SpotEvent, ...]:
@@ -138,7 +138,7 @@ class KarpenterSigns(ClusterReads):
         return known_or_unknown(answer_of(read, LIST_EVENTS))
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        """As `session.ports.Signs.metrics`."""
+        """As `ports.Signs.metrics`."""
         return self._text(f"{pod_path(pod)}:{port}/proxy/metrics", GET_PROXY)
 
 

@@ -52,7 +52,7 @@ class AppliedSearch:
         self.resources: dict[tuple[str, str], Resource] = {}
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
-        """As `session.ports.AppliedReader.applied_by`: one question for discovery of each half of the API, and one for
+        """As `ports.AppliedReader.applied_by`: one question for discovery of each half of the API, and one for
         each kind and page. A kind with more than `MOST` objects, and what is not listed after `WITHIN_S`, is unknown.
         """
         try:

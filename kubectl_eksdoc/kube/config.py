@@ -5,9 +5,11 @@ Nothing is sent here and no credential plugin runs: that waits for the first req
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from urllib.parse import quote, urlsplit
 
@@ -16,7 +18,7 @@ from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
-from kubectl_eksdoc.kube import exec_plugin
+from kubectl_eksdoc.kube import exec_plugin, kubeconfig
 from kubectl_eksdoc.kube import target as credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.kubeconfig import choose
@@ -29,10 +31,12 @@ from kubectl_eksdoc.kube.target import (
     ExecPlugin,
     Impersonation,
     KubeTarget,
+    ServerEntry,
     is_secret,
 )
-from kubectl_eksdoc.kubernetes.guards import address, token_in
-from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.kubernetes.guards import address, token_in, without_user
+from kubectl_eksdoc.model.connection import IN_CLUSTER, ClusterAddress, Connection
+from kubectl_eksdoc.model.names import Name
 
 # Which proxy stands between us and the server, by the rules kubectl follows.
 #
@@ -243,3 +247,73 @@ def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source
     if plugin is not None:
         return lambda: exec_plugin.run(plugin, around)
     return credentials.fixed(Credential())
+
+
+# Which cluster the kubeconfig and the flags lead to, told without asking it.
+
+
+_LARGEST_CA = 1 << 20
+
+
+def whereabouts(connection: Connection, around: CredentialContext) -> ClusterAddress:
+    """
+    Raises:
+        ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
+    """
+    target = choose(connection, around)
+    who = target.user.impersonation
+    parts = (target.context, target.user_name, who.user, who.uid, *who.groups)
+    key = _digest((without_user(target.server.url), target.server.tls_server_name, *parts), _authority(target.server))
+    return ClusterAddress(target.context, target.server.address, key)
+
+
+def namespace_of(connection: Connection, around: CredentialContext) -> str:
+    """In which kubectl looks for what is named without one: the context's, or ``default``.
+
+    Raises:
+        ConfigError: as `whereabouts`.
+    """
+    return choose(connection, around).namespace or "default"
+
+
+def contexts(connection: Connection, around: CredentialContext) -> tuple[str, ...]:
+    """Those of the kubeconfig, sorted; none where it cannot be read: whoever talks to a cluster is told why."""
+    try:
+        return tuple(sorted(kubeconfig.load(connection.kubeconfig, around).contexts))
+    except ConfigError:
+        return ()
+
+
+def _authority(server: ServerEntry) -> bytes:
+    """A cluster that was made anew behind the same address has another one."""
+    if server.ca_data or not server.ca_file:
+        return server.ca_data.encode()
+    try:
+        with open(server.ca_file, "rb") as file:
+            return file.read(_LARGEST_CA)
+    except OSError:
+        return server.ca_file.encode("utf-8", "surrogateescape")
+
+
+def _digest(texts: Iterable[str], more: bytes) -> str:
+    found = hashlib.sha256()
+    for each in (*(text.encode("utf-8", "surrogatepass") for text in texts), more):
+        found.update(len(each).to_bytes(8, "big"))
+        found.update(each)
+    return found.hexdigest()[:40]
+
+
+def context_names(path: str, around: CredentialContext) -> tuple[Name, ...]:
+    """Each with its cluster; `path` as of --kubeconfig."""
+    try:
+        config = kubeconfig.load(path, around)
+    except ConfigError:
+        return ()
+    found = []
+    for name, entry in sorted(config.contexts.items()):
+        cluster = ""
+        with suppress(ConfigError):
+            cluster = kubeconfig.text(entry.fields, "cluster")
+        now = "the current one" if name == config.current_context else ""
+        found.append(Name(name, ", ".join(filter(None, (now, cluster if cluster != name else "")))))
+    return tuple(found)

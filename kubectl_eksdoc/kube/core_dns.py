@@ -18,7 +18,7 @@ from kubectl_eksdoc.kube.requests import (
 )
 from kubectl_eksdoc.kube.target import CredentialContext, utc_now
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, in_order, pod_path
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.actions import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.connection import Connection

@@ -20,7 +20,7 @@ from kubectl_eksdoc.kube.requests import Cautious, Clock, RetryLimits
 from kubectl_eksdoc.kube.responses import NotServed, RequestRefused
 from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
 from kubectl_eksdoc.model.kinds import EVENTS, Absent, Unknown
@@ -39,17 +39,17 @@ _AT_ONCE = 8
 
 
 class LivePodReader(ClusterReads):
-    """A `session.ports.PodReader`."""
+    """A `ports.PodReader`."""
 
     has_logs = True
     patience = HASTY
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `session.ports.PodReader.containers`."""
+        """As `ports.PodReader.containers`."""
         return {pod: found() for pod, found in zip(pods, in_order(self._pod, pods, _AT_ONCE), strict=True)}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        """As `session.ports.PodReader.logs`."""
+        """As `ports.PodReader.logs`."""
         return {log: found() for log, found in zip(asked, in_order(self._log, asked, _AT_ONCE), strict=True)}
 
     def report(self, pod: str) -> PodReport:

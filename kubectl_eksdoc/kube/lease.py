@@ -21,7 +21,7 @@ from kubectl_eksdoc.kube.requests import (
     SentRequest,
     refused,
 )
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"

@@ -28,7 +28,7 @@ from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kube.watches import Streams, WatchReach, WatchThread, WatchTimes
 from kubectl_eksdoc.kube.writes import NodeAnnotations, PodActions, Restarts, delete, evict
-from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,

@@ -60,7 +60,7 @@ class _Failed(Exception):
 
 
 class LiveReader:
-    """`session.ports.ClusterReader` of a live cluster.
+    """`ports.ClusterReader` of a live cluster.
 
     `progress` is called with a resource's plural and the number of its objects read so far; `raw` gets the objects;
     `waiting`: as `Transport` has it. The other keywords exist for tests.

@@ -19,7 +19,7 @@ from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 
 MOST_SAID = 4000

@@ -28,7 +28,7 @@ from kubectl_eksdoc.kube.requests import (
     SentRequest,
     refused,
 )
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.journal import Entries, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
 from kubectl_eksdoc.objects.journal_lines import read_lines

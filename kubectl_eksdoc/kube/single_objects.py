@@ -36,7 +36,7 @@ _APPLIED = {resource.kind: resource for resource in kinds.APPLIED}
 
 
 class SingleObjects(ClusterReads):
-    """A `session.ports.ObjectReader` and an `AppliedReader`. Mutable: a connection, and which kinds a search found."""
+    """A `ports.ObjectReader` and an `AppliedReader`. Mutable: a connection, and which kinds a search found."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises: as `ClusterReads`."""
@@ -44,7 +44,7 @@ class SingleObjects(ClusterReads):
         self._found: dict[ObjectName, Resource] = {}
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
-        """As `session.ports.AppliedReader.applied_by`."""
+        """As `ports.AppliedReader.applied_by`."""
         search = AppliedSearch(self._transport, listed, self._page_size)
         found = search.applied_by(manager, others)
         if not isinstance(found, Unknown):
@@ -52,7 +52,7 @@ class SingleObjects(ClusterReads):
         return found
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `session.ports.ObjectReader.one`."""
+        """As `ports.ObjectReader.one`."""
         # For some kinds there is the right to get one, of what was found elsewhere than in kube-system that to list.
         single = of.kind in READ and (of not in self._found or of.namespace in ("", SYSTEM))
         resource = READ[of.kind] if single else self._found.get(of) or _APPLIED[of.kind]
@@ -91,7 +91,7 @@ EVERY = ""
 
 
 class NamespaceLists(ClusterReads):
-    """A `session.ports.Histories`. Mutable: it holds a connection, and what it has read once."""
+    """A `ports.Histories`. Mutable: it holds a connection, and what it has read once."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises: as `ClusterReads`."""
@@ -99,7 +99,7 @@ class NamespaceLists(ClusterReads):
         self._read: dict[tuple[Resource, str], tuple[Doc, ...] | Unknown] = {}
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `session.ports.Histories.listed`."""
+        """As `ports.Histories.listed`."""
         key = resource, namespace
         if key not in self._read:
             self._read[key] = self._listed(resource, namespace)

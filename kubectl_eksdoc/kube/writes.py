@@ -25,7 +25,7 @@ from kubectl_eksdoc.kube.exchanges import Timing
 from kubectl_eksdoc.kube.requests import MANAGER, MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.responses import ObjectNotFound
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, precondition_failed
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, precondition_failed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import (
     RESTARTED_AT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.model.quantities import go_duration
 
@@ -95,3 +96,24 @@ def _against(part: str, low: int, high: int, names: Mapping[str, int]) -> str:
     if first < low or last > high:
         return f"it goes from {low} to {high}"
     return f"{first} is after {last}" if first > last else ""
+
+
+# Times as the API server takes them: RFC 3339, of leases and the like with a fraction.
+
+
+_FORM = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(?:Z|([+-])(\d\d):(\d\d))?\Z", re.ASCII)
+
+
+def parsed(text: object) -> datetime | None:
+    """In UTC; None for what is no time, or one of the calendar's first or last days, which zones lead out of."""
+    found = _FORM.match(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    second, fraction, sign, hours, minutes = found.groups()
+    try:
+        local = datetime.fromisoformat(f"{second}+00:00")
+        zone = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+        utc = local + zone if sign == "-" else local - zone
+    except (ValueError, OverflowError):
+        return None
+    return utc.replace(microsecond=int((fraction or "0").ljust(6, "0")), tzinfo=timezone.utc)

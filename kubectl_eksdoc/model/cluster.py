@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
 
-if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
+if TYPE_CHECKING:
     from kubectl_eksdoc.model.api_objects import (
         ApiService,
         AppliedObjects,
         Definition,
-        Doc,
         HelmRelease,
         KindUsage,
         ObjectName,
@@ -27,9 +28,10 @@ if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.machines import SaidOptions
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
     from kubectl_eksdoc.model.nodes import LogOf, Node, Pod
+    from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
     from kubectl_eksdoc.model.selectors import Labels
-    from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
     from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload
+
 
 _TOLD = 3
 """Objects that are not valid and named in what is said of their kind."""
@@ -269,3 +271,60 @@ class ClusterAnswers:
     releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
     past: ReportedChanges = field(default_factory=no_changes)
     applied: Mapping[tuple[str, bool], AppliedObjects | Unknown] = field(default_factory=dict)
+
+
+# Many clusters that are judged together: which they are, and what each of them answered.
+
+
+@frozen
+class Member:
+    """One of them. `name`: of its row; what is "" is as the flags and the kubeconfig have it. With a `snapshot` (a
+    path) no cluster is asked."""
+
+    name: str
+    context: str = ""
+    kubeconfig: str = ""
+    cluster: str = ""
+    region: str = ""
+    profile: str = ""
+    snapshot: str = ""
+
+
+@frozen
+class MemberFinding:
+    """A finding of a member, as its document has it. `subject`: ``Deployment shop/cart``; `gate`: the step of an
+    upgrade that waits for it, "" for none."""
+
+    severity: Severity
+    status: Status
+    subject: str
+    message: str
+    gate: str = ""
+
+
+@frozen
+class JudgedMember:
+    """It was judged. `exit_code`: 0, 1 or 5; `source`: live, snapshot or demo; `observed_at`: RFC 3339, UTC;
+    `verdict`: a sentence, "" where its kind of document has none; `document`: all of it."""
+
+    exit_code: int
+    who: Identity
+    source: str
+    observed_at: str
+    verdict: str
+    findings: tuple[MemberFinding, ...]
+    document: Doc
+
+
+@frozen
+class UnjudgedMember:
+    """It could not be judged, and why, with what to try ("" where nobody says). `exit_code`: as the command alone would
+    exit with; `who`: as far as that is known without asking."""
+
+    exit_code: int
+    reason: str
+    hint: str = ""
+    who: Identity = Identity()
+
+
+Outcome: TypeAlias = JudgedMember | UnjudgedMember

@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Job, Workload
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.nodes import identity_from
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.single import RawObjects, document
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 

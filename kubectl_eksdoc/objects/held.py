@@ -10,8 +10,8 @@ import msgspec
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.redaction import hidden
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
 from kubectl_eksdoc.model.findings import Subject
@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, spot_event
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.single import Keeper, NoSuchObject, RawObjects, document
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
@@ -230,7 +230,7 @@ _OF_KARPENTER = ("ConfigMap", "Deployment", "ServiceAccount")
 
 
 class HeldObjects(Keeper):
-    """A `session.ports.ObjectReader` and a `session.ports.Histories` over what a reader has read into it. Mutable.
+    """A `ports.ObjectReader` and a `ports.Histories` over what a reader has read into it. Mutable.
     `where`: ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`.
     `karpenter`: what may be of its installation is kept, too; its name is known only after a first look."""
 
@@ -269,7 +269,7 @@ class HeldObjects(Keeper):
                 self._kept[of] = whole
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `session.ports.ObjectReader.one`; of a kind without any object of the namespace nothing is known."""
+        """As `ports.ObjectReader.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
             return found
@@ -278,11 +278,11 @@ class HeldObjects(Keeper):
         return NotHeld(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def applied_by(self, manager: str, others: bool = False) -> Unknown:
-        """As `session.ports.AppliedReader.applied_by`: a dump has some kinds only, and does not say which."""
+        """As `ports.AppliedReader.applied_by`: a dump has some kinds only, and does not say which."""
         return Unknown(f"{self._where} does not hold all kinds of objects")
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `session.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
+        """As `ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
         found = self._lists.get((resource.kind, namespace))
         if found is None:
             return NotHeld(f"{self._where} holds no {resource.kind} of namespace {namespace}")
@@ -293,7 +293,7 @@ class HeldObjects(Keeper):
 
 
 class HeldPods:
-    """A `session.ports.PodReader`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
+    """A `ports.PodReader`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
 
     has_logs = False
 
@@ -302,7 +302,7 @@ class HeldPods:
         self._where = where
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `session.ports.PodReader.containers`."""
+        """As `ports.PodReader.containers`."""
         wanted = _Wanted(pods)
         try:
             if pods:
@@ -312,7 +312,7 @@ class HeldPods:
         return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
-        """As `session.ports.PodReader.logs`."""
+        """As `ports.PodReader.logs`."""
         return dict.fromkeys(asked, NotHeld(f"{self._where} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
@@ -377,7 +377,7 @@ class HeldTogether(RawObjects):
 
 
 class HeldSigns(Keeper):
-    """A `session.ports.Signs` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
+    """A `ports.Signs` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
 
     def __init__(self, where: str) -> None:
         super().__init__()
@@ -393,11 +393,11 @@ class HeldSigns(Keeper):
             self._events += [event] if event is not None else []
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """As `session.ports.Signs.events`."""
+        """As `ports.Signs.events`."""
         return tuple(self._events) if self._has_events else NotHeld(f"{self._where} holds no Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
-        """As `session.ports.Signs.metrics`."""
+        """As `ports.Signs.metrics`."""
         return NotHeld(f"{self._where} holds nothing of what {pod} counts (port {port})")
 
 

@@ -31,7 +31,7 @@ Containers = Callable[[Collection[str]], Mapping[str, "tuple[Container, ...] | A
 
 
 class HeldAnswers:
-    """A `session.ports.ExtraReader`. `where`: ``the snapshot x``; `containers`: of pods, which are in its lists."""
+    """A `ports.ExtraReader`. `where`: ``the snapshot x``; `containers`: of pods, which are in its lists."""
 
     def __init__(self, answers: ClusterAnswers, where: str, containers: Containers) -> None:
         self._answers = answers

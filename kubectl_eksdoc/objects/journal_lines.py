@@ -16,8 +16,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
+from kubectl_eksdoc.model.api_objects import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.journal import (
     Entries,
     Entry,

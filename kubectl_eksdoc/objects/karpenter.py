@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects import network, nodes, pods, storage, workloads
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object
 
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.structs import (
     Condition,
     LabelSelector,

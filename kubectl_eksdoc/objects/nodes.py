@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
 from kubectl_eksdoc.model.placing import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
 from kubectl_eksdoc.objects.placement import Quantity, allocatable, amounts
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"

@@ -49,7 +49,7 @@ class FactDecoder:
     def __init__(self) -> None:
         # Imported late: documents alone must not pay for the forms of all kinds.
         from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-        from kubectl_eksdoc.objects.sharing import SharedTexts
+        from kubectl_eksdoc.objects.pods import SharedTexts
 
         self._share, self._kinds = SharedTexts(), BY_RESOURCE
         self._decoders: dict[Resource, Callable[[bytes], Any]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from kubectl_eksdoc.model.nodes import HOSTNAME
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.objects.placement import AffinityTerm, NodeSelector, node_terms
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object
 
 ZONES = frozenset(

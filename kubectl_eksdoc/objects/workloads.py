@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.workloads import (
 )
 from kubectl_eksdoc.objects.nodes import reboot_locks
 from kubectl_eksdoc.objects.pod_details import HostingSpec
-from kubectl_eksdoc.objects.sharing import SharedTexts
+from kubectl_eksdoc.objects.pods import SharedTexts
 from kubectl_eksdoc.objects.structs import (
     NO_RAW,
     Condition,

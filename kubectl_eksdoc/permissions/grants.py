@@ -12,8 +12,7 @@ from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import rules
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.documents import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
+from kubectl_eksdoc.model.api_objects import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION, Doc
 from kubectl_eksdoc.model.permissions import OptIn, Permission, Review, opt_ins_of
 from kubectl_eksdoc.model.placing import RBAC
 

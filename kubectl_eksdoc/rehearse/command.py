@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, values
+from kubectl_eksdoc.cli import opening, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import LEVELS
 from kubectl_eksdoc.cli.options import LIST, add_command, add_source
@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.drain.command import plan as drain
 from kubectl_eksdoc.drain.command.plan import PlanRequest, exit_code, stops_of, tell
-from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.duration.generations import pace_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.report.text import Column, Look, plain, wrap
 from kubectl_eksdoc.wiring.stages import Serving
@@ -119,7 +119,7 @@ def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAns
     asked = request.given | as_given(faults)
     to_cluster = opening.words(around, cluster.identity.context)
     report = RehearsalReport(rehearsal, cluster, asked, to_cluster=to_cluster, aws=options.with_profile)
-    return opening.answer(report, around, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
+    return opening.answer(report, around, streams.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 
 def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
@@ -167,8 +167,7 @@ def wants_list(args: argparse.Namespace) -> bool:
 
 def listed(look: Look) -> str:
     """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
-    from kubectl_eksdoc.embedded.cluster_faults import ONCE_AT_S
-    from kubectl_eksdoc.embedded.faults import ALL
+    from kubectl_eksdoc.embedded.faults import ALL, ONCE_AT_S
 
     columns = [
         Column("FAULT"),

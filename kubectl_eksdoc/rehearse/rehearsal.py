@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, Time
+from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, PlannedPace, Time
 from kubectl_eksdoc.drain.new_nodes import surged
 from kubectl_eksdoc.drain.nodes import survey
-from kubectl_eksdoc.drain.pace import PlannedPace
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import Stops, no_stops, plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan

@@ -18,7 +18,7 @@ from msgspec import Struct, defstruct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
 from msgspec import field as field
 
-from kubectl_eksdoc.model.documents import API_VERSION
+from kubectl_eksdoc.model.api_objects import API_VERSION
 from kubectl_eksdoc.model.findings import Severity, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.report.encode import plain_value

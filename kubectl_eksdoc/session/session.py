@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
     from kubectl_eksdoc.objects.held_answers import HeldApis
-    from kubectl_eksdoc.session.ports import (
+    from kubectl_eksdoc.ports import (
         AppliedReader,
         ChangeReader,
         ExtraReader,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
     from kubectl_eksdoc.objects.held_answers import HeldAnswers
     from kubectl_eksdoc.objects.single import RawObjects
-    from kubectl_eksdoc.session.ports import ClusterReader, ExtraReader
+    from kubectl_eksdoc.ports import ClusterReader, ExtraReader
 
 Progress = Callable[[str, int], None]
 """Called with a resource's plural and the number of its objects read so far."""
@@ -139,7 +139,7 @@ def whereabouts(connection: Connection) -> ClusterAddress:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube import contexts as kube_contexts
+    from kubectl_eksdoc.kube import config as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
     return kube_contexts.whereabouts(connection, of_this_process())
@@ -153,7 +153,7 @@ def namespace_of(source: SourceChoice, connection: Connection) -> str:
     """
     if not source.live:
         return "default"
-    from kubectl_eksdoc.kube import contexts as kube_contexts
+    from kubectl_eksdoc.kube import config as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
     return kube_contexts.namespace_of(connection, of_this_process())
@@ -161,7 +161,7 @@ def namespace_of(source: SourceChoice, connection: Connection) -> str:
 
 def contexts(connection: Connection) -> tuple[str, ...]:
     """Those of the kubeconfig, sorted."""
-    from kubectl_eksdoc.kube import contexts as kube_contexts
+    from kubectl_eksdoc.kube import config as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
     return kube_contexts.contexts(connection, of_this_process())

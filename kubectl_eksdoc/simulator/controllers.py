@@ -14,7 +14,7 @@ from typing import Protocol
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 

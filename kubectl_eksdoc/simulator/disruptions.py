@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.kubernetes.api import statuses
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, terminating
+from kubectl_eksdoc.kubernetes.api import resources as statuses
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, terminating
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.kubernetes.evictions import (
     BY_EVICTION,

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
@@ -15,6 +16,21 @@ from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, e
 from kubectl_eksdoc.simulator.registry import FactSource, Registry
 from kubectl_eksdoc.simulator.scheduling import NodeRoster, Scheduler
 from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem
+from kubectl_eksdoc.simulator.workloads.daemon_sets import DaemonSets
+from kubectl_eksdoc.simulator.workloads.deployments import Deployments
+from kubectl_eksdoc.simulator.workloads.endpoint_slices import EndpointSlices
+from kubectl_eksdoc.simulator.workloads.garbage import (
+    ClaimProtection,
+    DetachController,
+    Garbage,
+    Namespaces,
+    PodGarbage,
+)
+from kubectl_eksdoc.simulator.workloads.jobs import Jobs
+from kubectl_eksdoc.simulator.workloads.owning import Index
+from kubectl_eksdoc.simulator.workloads.replica_sets import OtherControllers, ReplicaSets
+from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
+from kubectl_eksdoc.simulator.workloads.taints import NodeTaints, TaintEvictions
 
 
 @frozen
@@ -116,3 +132,32 @@ class ControlPlane:
 
     def _run(self, controller: Controller, lag_s: float) -> None:
         self._loops.append(Loop(controller, self.store, self.agenda, lag_s))
+
+
+# All workload controllers of a cluster, in the order in which they start.
+
+
+def every_controller(registry: Registry, index: Index | None = None) -> tuple[Controller, ...]:
+    """Make them when the store holds what it is to begin with, and run each in a `Loop`, in this order.
+
+    Replica sets come before deployments: a deployment then sees one step done before it takes the next, as real ones
+    mostly do. `index` may be shared with others that ask what belongs to what.
+    """
+    index = Index(registry.store) if index is None else index
+    return (
+        ReplicaSets(registry, index),
+        ReplicaSets(registry, index, kinds.REPLICATION_CONTROLLERS),
+        Deployments(registry, index),
+        StatefulSets(registry, index),
+        DaemonSets(registry, index),
+        Jobs(registry, index),
+        OtherControllers(registry, index),
+        EndpointSlices(registry, index),
+        NodeTaints(registry, index),
+        TaintEvictions(registry, index),
+        PodGarbage(registry, index),
+        ClaimProtection(registry, index),
+        DetachController(registry, index),
+        Namespaces(registry),
+        Garbage(registry, index),
+    )

@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Protocol
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api import statuses
+from kubectl_eksdoc.kubernetes.api import resources
 from kubectl_eksdoc.kubernetes.api.resources import Served, by_name
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.store import NAMESPACES, PODS, Key, Names, Stale, Store, StoredItem, later, rfc3339
@@ -79,7 +79,7 @@ class Registry:
         """
         found = self.store.get(resource, key)
         if found is None:
-            raise statuses.not_found(self.served[resource], key[1])
+            raise resources.not_found(self.served[resource], key[1])
         return found
 
     def create(self, resource: str, doc: Doc, namespace: str = "", *, dry_run: bool = False) -> StoredItem:
@@ -95,7 +95,7 @@ class Registry:
             name = self._free_name(resource, namespace, str(meta["generateName"]))
         if not name:
             said = "Required value: name or generateName is required"
-            raise statuses.invalid(served, "", [statuses.StatusCause("FieldValueRequired", said, "metadata.name")])
+            raise resources.invalid(served, "", [resources.StatusCause("FieldValueRequired", said, "metadata.name")])
         self.check_namespace(resource, namespace, name)
         for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(unset, None)
@@ -107,7 +107,7 @@ class Registry:
         key = (namespace, name)
         made = {**doc, "metadata": meta}
         if self.store.get(resource, key) is not None:
-            raise statuses.already_exists(served, name)
+            raise resources.already_exists(served, name)
         return StoredItem(resource, key, 0, made) if dry_run else self.store.add(resource, key, made)
 
     def update(self, item: StoredItem, doc: Doc, *, status: bool = False, dry_run: bool = False) -> StoredItem:
@@ -122,12 +122,12 @@ class Registry:
         there = self.store.get(item.resource, item.key)
         asked = at(doc, "metadata", "resourceVersion")
         if there is None:
-            raise statuses.not_found(served, item.key[1])
+            raise resources.not_found(served, item.key[1])
         if asked not in (None, "", str(there.version)) or there.version != item.version:
-            raise statuses.modified(served, item.key[1])
+            raise resources.modified(served, item.key[1])
         uid = at(doc, "metadata", "uid")
         if uid not in (None, "", item.uid):
-            raise statuses.precondition_failed(served, item.key[1], "UID", str(uid), item.uid)
+            raise resources.precondition_failed(served, item.key[1], "UID", str(uid), item.uid)
         made = _kept(served, item.doc, doc, status)
         if made == item.doc:
             return item
@@ -152,10 +152,10 @@ class Registry:
         served = self.served[item.resource]
         name = item.key[1]
         if options.uid is not None and options.uid != item.uid:
-            raise statuses.precondition_failed(served, name, "UID", options.uid, item.uid)
+            raise resources.precondition_failed(served, name, "UID", options.uid, item.uid)
         if options.resource_version is not None and options.resource_version != str(item.version):
             there = str(item.version)
-            raise statuses.precondition_failed(served, name, "ResourceVersion", options.resource_version, there)
+            raise resources.precondition_failed(served, name, "ResourceVersion", options.resource_version, there)
         doc = _with_propagation(item.doc, options.propagation)
         grace_s = _grace_of(item, options) if item.resource == PODS else 0
         marked = self._marked(served, doc, item, grace_s)
@@ -166,7 +166,7 @@ class Registry:
             written = self.store.replace(item, marked) if stays or item.resource == PODS else item
             return Deleted(written if stays else self.store.remove(written), not stays)
         except Stale as stale:
-            raise statuses.modified(served, name) from stale
+            raise resources.modified(served, name) from stale
 
     def _marked(self, served: Served, doc: Doc, item: StoredItem, grace_s: int) -> Doc:
         """`doc` as something that is being deleted. A grace period that runs can only be made shorter."""
@@ -201,9 +201,9 @@ class Registry:
             return
         held = self.store.get(NAMESPACES, ("", namespace))
         if held is None:
-            raise statuses.not_found(kinds.NAMESPACES, namespace)
+            raise resources.not_found(kinds.NAMESPACES, namespace)
         if held.leaving:
-            raise statuses.terminating(served, name, namespace)
+            raise resources.terminating(served, name, namespace)
 
 
 def _kept(served: Served, before: Doc, doc: Doc, status: bool) -> Doc:

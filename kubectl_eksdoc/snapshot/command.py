@@ -8,16 +8,40 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, options
+from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.session.aws import DemoAnswers, open_live
+from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, SessionRequest, named, or_unknown
+from kubectl_eksdoc.session.sources import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot, Progress, SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.asking import VerifiedCluster
+    from kubectl_eksdoc.aws.recorded import Recorder
+    from kubectl_eksdoc.aws.refusals import LiveAws
+    from kubectl_eksdoc.host.dump import SnapshotFile
+    from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.kubernetes.redaction import KeptAnnotations
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.eks import AwsAccess
+    from kubectl_eksdoc.objects.single import RawObjects
+    from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
+
 
 # ``kubectl eksdoc snapshot FILE``: its flags, and its answer.
 
@@ -97,4 +121,239 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         scene.aws is None and not scene.left_out and all(read.known for read in scene.reads)
         for scene in taken.snapshot.scenes.values()
     )
-    return opening.answer(report, around, exits.CLEAN if whole else exits.UNKNOWN)
+    return opening.answer(report, around, streams.CLEAN if whole else streams.UNKNOWN)
+
+
+# Takes a snapshot: whatever commands read and ask, of a cluster that lives or of the demo, written to a file.
+
+
+@frozen
+class SnapshotContent:
+    """What a snapshot holds, and its size in bytes."""
+
+    snapshot: Snapshot
+    size: int
+
+
+OpenAws = Callable[["Connection", "AwsRequest"], "LiveAws"]
+
+
+def take(
+    path: str,
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsRequest,
+    progress: Progress | None,
+    tool: str,
+    without: Collection[str] = (),
+    open_aws: OpenAws = open_live,
+) -> SnapshotContent:
+    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `without`: opt-ins that are left
+    out; `open_aws`: of whom AWS is asked.
+
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the file cannot be written; nothing of it is left then.
+        AwsError: AWS describes another cluster.
+    """
+    from kubectl_eksdoc.host.dump import SnapshotFile
+    from kubectl_eksdoc.objects.journal_lines import written
+
+    file = SnapshotFile(path)
+    try:
+        taking = _Taking(file, progress, open_aws, without)
+        scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
+        snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
+        return SnapshotContent(snapshot, file.finish(taking.without_secrets(written(snapshot))))
+    except BaseException:
+        file.drop()
+        raise
+
+
+class _Taking:
+    """One snapshot that is being taken. Mutable, and private to one call of `take`."""
+
+    def __init__(
+        self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
+    ) -> None:
+        from secrets import token_bytes
+
+        from kubectl_eksdoc.aws.addon_side import variables
+        from kubectl_eksdoc.kubernetes.redaction import VARIABLES, Digests, KeptAnnotations
+        from kubectl_eksdoc.objects.redacted_pages import SnapshotCleaner
+
+        self._file = file
+        self._progress = progress
+        self._open_aws = open_aws
+        self._without = without
+        self._keep = KeptAnnotations(Digests(token_bytes(32)), variables=VARIABLES | variables())
+        self._keeping = SnapshotCleaner(self._keep)
+
+    def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
+        """The cluster is read once, and asked all that the commands ask."""
+        from kubectl_eksdoc.kube.reader import LiveReader
+        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
+
+        of_aws = or_unknown(lambda: _of_aws(self._open_aws(connection, wanted), self._keep))
+        lists = self._lists("")
+        aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
+        cluster = named(LiveReader(connection, self._progress, raw=lists).read(every_kind()), aws, wanted)
+        opening = SessionRequest(SourceChoice(), connection, wanted, ClusterNeeds("snapshot", every_kind()))
+        recording = SnapshotRecorder(LiveSession(opening), self._keeping)
+        asking = _Asking(Observed(cluster, aws, recording, live=True), self._without)
+        for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
+            ask()
+        return self._written("", cluster, of_aws, recording, asking.left_out)
+
+    def demo(self) -> dict[str, Scene]:
+        """Its incidents, each as the commands see it that show it."""
+        from kubectl_eksdoc.embedded.demo.reader import SCENES
+
+        return {scene: self._incident(scene) for scene in SCENES}
+
+    def _incident(self, scene: str) -> Scene:
+        from kubectl_eksdoc.imds_probe import read as metadata
+        from kubectl_eksdoc.interruption import read as interruption
+        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
+
+        opened, aws = DemoSnapshot(scene), DemoAnswers(scene)
+        of_aws = _of_aws(aws, self._keep)
+        kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or every_kind()
+        cluster = opened.reader(None, self._lists(scene)).read(kinds)
+        recording = SnapshotRecorder(Observed(cluster, of_aws.believed, opened.beside()), self._keeping)
+        asking = _Asking(Observed(cluster, of_aws.believed, recording, live=True), self._without)
+        asks = {
+            "": (asking.addons, asking.dns),
+            "check": (asking.check,),
+            "imds-probe": (asking.metadata,),
+            "interruption": (asking.interruption,),
+        }
+        for ask in asks[scene]:
+            ask()
+        return self._written(scene, cluster, of_aws, recording, asking.left_out)
+
+    def without_secrets(self, body: bytes) -> bytes:
+        """The last net, under what is kept of each answer: addresses and refusals stand in it as they came."""
+        return self._keep.form(body.decode()).encode()
+
+    def _lists(self, scene: str) -> RawObjects:
+        from kubectl_eksdoc.objects.redacted_pages import CleanedLists
+
+        return CleanedLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
+
+    def _written(
+        self,
+        scene: str,
+        cluster: Cluster,
+        of_aws: _OfAws | Unknown,
+        recording: SnapshotRecorder,
+        left_out: Mapping[str, str],
+    ) -> Scene:
+        from kubectl_eksdoc.objects.held_answers import written
+
+        self._file.file(scene, CLUSTER_ANSWERS, self.without_secrets(written(recording.answers())))
+        why, calls = (of_aws, 0) if isinstance(of_aws, Unknown) else (None, len(of_aws.recorder))
+        lacking = {**left_out, **recording.refused()}
+        if not isinstance(of_aws, Unknown):
+            lacking |= of_aws.recorder.refused
+            self._file.file(scene, AWS_ANSWERS, self.without_secrets(of_aws.written(cluster)))
+        return Scene(
+            cluster.identity,
+            cluster.observed_at,
+            cluster.reads,
+            cluster.notes,
+            why,
+            calls,
+            dict(sorted(lacking.items())),
+        )
+
+
+@frozen
+class _OfAws:
+    """What is believed of AWS, who writes down what it answers, and as whom it is asked."""
+
+    believed: VerifiedCluster
+    recorder: Recorder
+    access: AwsAccess
+
+    def written(self, cluster: Cluster) -> bytes:
+        from kubectl_eksdoc.aws.recorded import RecordedOf
+
+        access, believed = self.access, self.believed
+        of = RecordedOf(
+            access.cluster,
+            access.region,
+            access.account,
+            access.server,
+            believed.caller.arn,
+            cluster.observed_at,
+            access.server_name,
+            access.ca,
+        )
+        return self.recorder.written(of)
+
+
+def _of_aws(aws: LiveAws | DemoAnswers, keep: KeptAnnotations) -> _OfAws:
+    """Raises AwsError: as `aws.asking.believed`."""
+    from kubectl_eksdoc.aws.asking import believed
+    from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner, Recorder
+
+    recorder = Recorder(aws, AwsAnswerCleaner(keep))
+    return _OfAws(believed(recorder, aws.access), recorder, aws.access)
+
+
+@dataclass
+class _Asking:
+    """What each command asks, of one reading; what cannot be asked for one of them takes nothing from the others.
+    `without`: opt-ins that are left out."""
+
+    session: Observed
+    without: Collection[str] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def _proxied(self) -> bool:
+        return permissions.PROXY.name not in self.without
+
+    def check(self) -> None:
+        from kubectl_eksdoc.snapshot.recording import ask_check
+
+        with self._noting("check"):
+            ask_check(self.session, self.without, self._proxied)
+
+    def addons(self) -> None:
+        from kubectl_eksdoc.snapshot.recording import ask_addons
+
+        if not isinstance(self.session.aws, Unknown):
+            with self._noting("addon-diff"):
+                ask_addons(self.session, lambda addon, why: self.left_out.update({f"addon-diff {addon}": why}))
+
+    def metadata(self) -> None:
+        from kubectl_eksdoc.imds_probe.read import plan_imds
+
+        with self._noting("imds-probe"):
+            plan_imds(self.session)
+
+    def dns(self) -> None:
+        from kubectl_eksdoc.coredns_lameduck.read import notices, whole_facts
+
+        with self._noting("coredns-lameduck"):
+            whole_facts(self.session, lambda: notices(self.session, (), self._proxied))
+
+    def interruption(self) -> None:
+        from kubectl_eksdoc.interruption.plan import InterruptionOptions
+        from kubectl_eksdoc.interruption.read import look_at_interruption
+
+        with self._noting("interruption"):
+            look_at_interruption(self.session, InterruptionOptions(), self._proxied)
+
+    @contextmanager
+    def _noting(self, command: str) -> Iterator[None]:
+        try:
+            yield
+        except (AwsError, UsageError) as error:
+            self.left_out[command] = error.message
+        except ClusterError as error:
+            if not getattr(error, "missing", ""):  # nothing can be asked any more
+                raise
+            self.left_out[command] = error.message

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from kubectl_eksdoc.addon_diff import read as addons
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.check import read as check
-from kubectl_eksdoc.check.registry import ALL, chosen
+from kubectl_eksdoc.check.baseline import ALL, chosen
 from kubectl_eksdoc.coredns_lameduck import read as dns
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
@@ -23,11 +23,10 @@ from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.interruption import spot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
-from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown
+from kubectl_eksdoc.model.kinds import FURTHER, NOT_ASKED, Absent, CheckNeed, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.session.session import ClusterSession

@@ -177,7 +177,7 @@ class EksdocApp(FramedApp):
             self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
 
     def on_inspect_pod(self, event: InspectPod) -> None:
-        from kubectl_eksdoc.tui.pod_panel import PodPanel
+        from kubectl_eksdoc.tui.details import PodPanel
 
         if self.opening.live is None:
             self.notify(

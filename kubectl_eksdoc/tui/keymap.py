@@ -10,9 +10,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple
 
+from kubectl_eksdoc.errors import matches, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.knowledge import file, made
-from kubectl_eksdoc.model.spelling import matches, maybe
 from kubectl_eksdoc.report.text import joined
 
 # The keys: one table (`knowledge/keys.json`) of which bindings, the line at the foot and the help are made.

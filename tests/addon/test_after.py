@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from kubectl_eksdoc.addon_diff.after import look_back
 from kubectl_eksdoc.addon_diff.after_causes import Cause
 from kubectl_eksdoc.addon_diff.after_facts import PastFacts, UpdateReview
-from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.fields import MISSING, Usage
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, OfVersion
 from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc

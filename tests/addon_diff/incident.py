@@ -6,9 +6,8 @@ import json
 from functools import cache
 
 from kubectl_eksdoc.addon_diff.expected import EKS
-from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
-from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.prediction import OfVersion
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
 from kubectl_eksdoc.aws.addon_side import chart_defaults

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.fields import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.addon_diff.outcome import affected
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown

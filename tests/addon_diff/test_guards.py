@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.conflicts import fields_in
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
+from kubectl_eksdoc.addon_diff.fields import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, refusals, sending, to_acknowledge
 from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
-from kubectl_eksdoc.addon_diff.merging import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict

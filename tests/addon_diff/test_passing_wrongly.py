@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predicted, findings_of
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVersion, differing
 from kubectl_eksdoc.kubernetes.api.types import schema_of

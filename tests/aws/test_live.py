@@ -28,9 +28,9 @@ from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
+from kubectl_eksdoc.model.interruption import FiguresOf, RolePolicies
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import TemplateRef
-from kubectl_eksdoc.model.queues import FiguresOf, RolePolicies
 from tests.aws.answers import sees
 
 if TYPE_CHECKING:

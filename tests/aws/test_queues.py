@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.queues import figures, role_policies
+from kubectl_eksdoc.model.interruption import Figures, FiguresOf, RolePolicies
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.queues import Figures, FiguresOf, RolePolicies
 from tests.aws.answers import ACCOUNT, Scripted, sees
 
 ARN = f"arn:aws:iam::{ACCOUNT}:role/karpenter"

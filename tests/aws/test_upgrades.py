@@ -11,9 +11,8 @@ import pytest
 from kubectl_eksdoc.aws.upgrades import MOST_OF_CLUSTER, MOST_OF_GROUP, nothing_told, upgrade_told
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from kubectl_eksdoc.model.addons import UpdateHistory
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.eks import TemplateVersions, UpgradeFacts
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, CheckNeed, Unknown
 from kubectl_eksdoc.model.machines import NodeGroup, Quota, TemplateRef, TemplateVersion
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted
 from tests.examples import one_in

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from kubectl_eksdoc.aws.asking import VerifiedCluster, cluster_named
-from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.eks import Caller, EksCluster
+from kubectl_eksdoc.model.kinds import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.machines import QUOTAS
 from tests.aws.answers import ACCOUNT, Json, Scripted, a_cluster
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.model.cluster import Identity
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, judge, run_cli
@@ -39,7 +39,7 @@ def since(ran: Ran) -> Any:
 def test_what_changed_since_the_baseline(tmp_path: Path) -> None:
     path = saved(tmp_path)
     ran = plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED)
-    assert ran.code == exits.FAILS
+    assert ran.code == streams.FAILS
     assert "(the same time, base line.json)" in ran.out
     assert "old-1  ✓ drains  ✗ skipped  default/shell: " in ran.out
     assert ran.out.index("\nSINCE") < ran.out.index("BLOCKERS")
@@ -67,7 +67,7 @@ def test_a_plan_of_another_cluster_is_refused_whatever_the_format(tmp_path: Path
     path = saved(tmp_path, cluster=replace(CLUSTER, identity=replace(WHO, cluster="blog", uid="uid-2")))
     for fmt in ("table", "json", "name"):
         ran = plan("old-0", "--baseline", path, "-o", fmt)
-        assert (ran.code, ran.out) == (exits.USAGE, "")
+        assert (ran.code, ran.out) == (streams.USAGE, "")
         assert f"error: the baseline {path} is of another cluster: it has cluster blog in account" in ran.err
         assert "this one has cluster shop" in ran.err
 
@@ -84,7 +84,7 @@ def test_a_cluster_that_may_be_another_is_said_on_stderr_and_in_the_answer(tmp_p
 def test_the_file_is_looked_at_before_the_cluster(tmp_path: Path) -> None:
     source = FakeSource(CLUSTER)
     ran = run_cli("drain", "plan", "old-0", "--baseline", str(tmp_path / "none.json"), source=source)
-    assert ran.code == exits.USAGE
+    assert ran.code == streams.USAGE
     assert "error: cannot read the earlier answer" in ran.err and "none.json: No such file or directory" in ran.err
     assert source.asked == []
 
@@ -92,14 +92,14 @@ def test_the_file_is_looked_at_before_the_cluster(tmp_path: Path) -> None:
 def test_the_shell_that_empties_the_file_first_is_explained(tmp_path: Path) -> None:
     (tmp_path / "plan.json").touch()
     ran = plan("old-0", "--baseline", str(tmp_path / "plan.json"), "-o", "json")
-    assert ran.code == exits.USAGE
+    assert ran.code == streams.USAGE
     assert "is empty\nA shell empties the file it writes to" in ran.err
 
 
 @pytest.mark.parametrize("words", [("--baseline", ""), ("--baseline=",), ("--baseline",), ("--baseline", "-")])
 def test_a_baseline_needs_a_file(words: tuple[str, ...]) -> None:
     ran = plan("old-0", *words)
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert "--baseline" in ran.err
 
 
@@ -117,7 +117,7 @@ def test_hostile_words_of_a_baseline_stay_text(tmp_path: Path) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
     for fmt in ("table", "wide", "markdown", "html", "json", "yaml"):
         ran = plan("old-0", "--baseline", str(path), "-o", fmt)
-        assert ran.code == exits.CLEAN, ran.err
+        assert ran.code == streams.CLEAN, ran.err
         assert not {"\x1b", "\u202e", "\ud800"} & set(ran.out + ran.err)
         assert fmt in ("json", "yaml", "table", "wide") or "<script>" not in ran.out
 
@@ -147,10 +147,10 @@ def test_whatever_a_baseline_says_is_compared_or_refused(tmp_path: Path) -> None
             path.write_text(json.dumps(document), encoding="utf-8")
             fmt = next(formats)
             ran = plan("old-0", "--baseline", str(path), "-o", fmt)
-            assert ran.code in (exits.CLEAN, exits.USAGE), ran.err
+            assert ran.code in (streams.CLEAN, streams.USAGE), ran.err
             assert "\x1b" not in ran.out + ran.err
-            if fmt == "json" and ran.code == exits.CLEAN:
+            if fmt == "json" and ran.code == streams.CLEAN:
                 assert judge("DrainPlan").is_valid(json.loads(ran.out)), (key, value)
             seen.add(ran.code)
         holder[key] = kept
-    assert seen == {exits.CLEAN, exits.USAGE}
+    assert seen == {streams.CLEAN, streams.USAGE}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.session.sources import open_reader
 from tests.cli.edited_snapshots import Edit, edited
 from tests.cli.running import FakeSource, Ran, document, run_cli
@@ -119,7 +119,7 @@ def test_beside_itself_nothing_has_changed(command: str, read: str, snapshot: st
     assert (told["asked"], told["notes"], told["sameCluster"], told["observedAt"]) == ([], [], True, MADE_AT)
     assert (told["file"], told["source"]) == (snapshot, "snapshot")
     ran = ask(command, "--since", snapshot, "-o", "json", *source)
-    assert ran.code == plain.code == exits.FAILS
+    assert ran.code == plain.code == streams.FAILS
     first, second, *rest = ran.err.splitlines()
     assert first.startswith("context demo") and second == f"compared with the snapshot {snapshot} of {MADE_AT}"
     assert rest == plain.err.splitlines()[1:]
@@ -146,7 +146,7 @@ def test_a_dump_of_kubectls_is_asked_as_well(command: str) -> None:
 @pytest.mark.long
 def test_one_of_another_cluster_is_refused() -> None:
     ran = ask("imds-probe", "--demo", "--since", str(RICH))
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert f"{RICH} is of another cluster" in ran.err
 
 
@@ -161,14 +161,14 @@ def test_one_of_another_cluster_is_refused() -> None:
 )
 def test_what_is_wrong_with_the_earlier_answer_names_its_file(words: tuple[str, ...], why: str) -> None:
     ran = run_cli(*words, source=Anywhere())
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert ran.err.startswith(f"error: of {RICH} no earlier answer can be made: ") and why in ran.err
     assert "An answer that was saved will do as well: kubectl eksdoc " in ran.err
 
 
 def test_a_run_goes_by_a_plan_that_somebody_has_read(snapshot: str) -> None:
     ran = run_cli("drain", "run", "--plan", snapshot, source=Anywhere())
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert "is a snapshot, and not an answer: save the result with -o json" in ran.err
 
 
@@ -328,7 +328,7 @@ def test_what_is_no_answer_about_this_cluster_is_refused_in_a_sentence(
     elif content is not None:
         path = saved(tmp_path, command, content)
     ran = ask(command, "--demo", "--since", path)
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert "error: " in ran.err and said_of_it in ran.err and "Traceback" not in ran.err
 
 
@@ -344,7 +344,7 @@ def test_what_is_no_answer_about_this_cluster_is_refused_in_a_sentence(
 )
 def test_beside_what_gives_another_answer_it_is_refused(words: tuple[str, ...]) -> None:
     ran = run_cli(*words, "--demo", "--since", "x.json")
-    assert (ran.code, ran.out) == (exits.USAGE, "") and "--since" in ran.err
+    assert (ran.code, ran.out) == (streams.USAGE, "") and "--since" in ran.err
 
 
 def test_the_older_name_of_drain_plans_flag_says_the_same(tmp_path: Path) -> None:

@@ -6,15 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
-from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.baseline import ALL
+from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, way
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import ClusterVersion, EksCluster, UpgradeFacts
 from kubectl_eksdoc.model.findings import Finding, Status
-from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
+from kubectl_eksdoc.model.kinds import CheckNeed, KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.nodes import Calls, Pod
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import NOW, a_cluster, a_node, a_pod

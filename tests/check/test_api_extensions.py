@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
 from kubectl_eksdoc.model.findings import Severity, Status, Subject

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon import custom_apis, removed_apis
+from kubectl_eksdoc.amazon import removed_apis
 from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, Tables, removed_api
 from kubectl_eksdoc.amazon.written_kinds import going, resource_of
+from kubectl_eksdoc.check.baseline import chosen
+from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.checks import api_manifests
-from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import (
     ApiUsage,
@@ -414,7 +414,7 @@ def test_what_no_table_names_is_not_judged() -> None:
 
 
 def test_rows_of_a_user_come_before_those_of_the_package() -> None:
-    removed, custom = removed_apis.ROWS[0], custom_apis.CUSTOM_ROWS[0]
+    removed, custom = removed_apis.ROWS[0], removed_apis.CUSTOM_ROWS[0]
     widget = replace(removed, api_version="example.com/v1beta1", kind="Widget", removed=Version(1, 34))
     (found,) = judged(("example.com/v1beta1", "Widget"), tables=Tables((widget,)))
     assert found.status is Status.FAIL and "which Kubernetes 1.34 does not serve" in found.message
@@ -423,7 +423,7 @@ def test_rows_of_a_user_come_before_those_of_the_package() -> None:
     assert "Our fork" in found.message
 
 
-@pytest.mark.parametrize("row", custom_apis.CUSTOM_ROWS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
+@pytest.mark.parametrize("row", removed_apis.CUSTOM_ROWS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
 def test_each_row_is_found_and_goes_after_it_was_deprecated(row: removed_apis.CustomApi) -> None:
     kind = next(iter(row.kinds), "Anything")
     assert removed_apis.custom_api(row.api_version, kind) == row, "no row before it has the same"

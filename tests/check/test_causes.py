@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
-from kubectl_eksdoc.check.checking import Area, Gate
+from kubectl_eksdoc.check.checking import AWS, Area, Gate, RootCause, among, root_causes
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import NoAws

@@ -7,19 +7,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import Area, CheckFacts, Gate, UpgradeCheck
 from kubectl_eksdoc.check.node_steps import checklist
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.steps import Phase, UpgradeStep
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
 from kubectl_eksdoc.model.machines import NodeGroup
 from tests.builders import a_budget, a_node, a_pod, a_workload
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.check.node_steps import checklist
 from kubectl_eksdoc.check.step_forms import StepForm
 from kubectl_eksdoc.model.addons import Addon

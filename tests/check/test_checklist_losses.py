@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.check.node_steps import checklist
 from kubectl_eksdoc.check.steps import Phase
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
 from tests.builders import a_node, a_pod
 from tests.check.healthy import a_healthy_cluster, healthy
 from tests.check.test_checklist import AL2023, NEW, the_step, titles, with_addon, with_nodes

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
+from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.check.checks.release_notes import groups
-from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.karpenter_steps import way_of
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import CheckNeed
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_budget, a_node, a_pod
 from tests.check.healthy import a_healthy_cluster, healthy

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.facts import UpgradePath
+from kubectl_eksdoc.check.checking import UpgradePath
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import Severity, Status

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.checking import Gate
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.baseline import chosen
+from kubectl_eksdoc.check.checking import CheckFacts, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
-from kubectl_eksdoc.model.storage import PersistentVolume
+from kubectl_eksdoc.model.placing import PersistentVolume
 from kubectl_eksdoc.model.workloads import CronJob, Job
 from tests.builders import a_claimed, a_node, a_pod
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, found, healthy

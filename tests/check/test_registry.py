@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.written_kinds import going
-from kubectl_eksdoc.check.checking import Gate, UpgradeCheck
-from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, UpgradePath, way
+from kubectl_eksdoc.check.baseline import ALL, CODES, chosen
+from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradeCheck, UpgradePath, way
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiUsage, KindUsage, ManifestText, Unread
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.kinds import CheckNeed, KindRead, ReadState, Resource
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_cluster
 from tests.check.healthy import DENIED, healthy

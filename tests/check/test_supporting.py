@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.findings import Status
 from tests.builders import NOW

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.check.baseline import CODES, chosen, needs_of
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
 from kubectl_eksdoc.check.rollback import LOOKS, way_back
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import CheckNeed
 from tests.builders import a_budget, a_cluster, a_node, a_workload
 from tests.check.healthy import healthy
 

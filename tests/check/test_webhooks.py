@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Namespace
 from kubectl_eksdoc.model.findings import Severity, Status, Subject

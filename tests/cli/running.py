@@ -14,15 +14,14 @@ from typing import Any
 import jsonschema
 
 import kubectl_eksdoc.report.schemas as schemas
-from kubectl_eksdoc.cli.context import CommandContext
+from kubectl_eksdoc.cli.context import CommandContext, DrainRunEdges
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import Entries, RunSummary
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.ports import ClusterReader
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.refusals import LiveAws
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.model.eks import AwsAccess
-from kubectl_eksdoc.snapshot.apply import take
+from kubectl_eksdoc.snapshot.command import take
 from tests.aws.test_live import access
 from tests.cli.running import Fast, Ran, Typist, called, document
 from tests.sessions import with_aws

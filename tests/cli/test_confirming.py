@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags, check_writable, confirm
+from kubectl_eksdoc.cli.options import ConfirmationFlags, check_writable, confirm
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.model.cluster import Identity
 

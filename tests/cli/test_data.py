@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.check.report.formats import CheckReport
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import rights, streams
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, GlobalOptions
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.drain.read import READS
@@ -49,7 +49,7 @@ def test_the_formats_of_o_are_those_of_the_renderers() -> None:
 
 def test_every_error_has_an_exit_code_that_is_explained() -> None:
     raised = {c.exit_code for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.EksdocError)}
-    assert raised <= set(exits.MEANINGS)
+    assert raised <= set(streams.MEANINGS)
 
 
 def test_rights_are_what_the_flow_reads() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from tests.cli.running import FakeSource, run_cli
@@ -79,10 +79,10 @@ words = st.one_of(
 
 def answered(argv: list[str], plan: bool) -> None:
     ran = run_cli(*(["drain", "plan"] if plan else []), *argv, source=FakeSource())
-    assert ran.code in exits.MEANINGS
-    assert ran.code != exits.BUG, ran.err
+    assert ran.code in streams.MEANINGS
+    assert ran.code != streams.BUG, ran.err
     assert "Traceback" not in ran.err
-    if ran.code == exits.USAGE:
+    if ran.code == streams.USAGE:
         assert ran.out == ""
         assert ran.err
     assert "\x1b" not in ran.err

@@ -16,8 +16,8 @@ import pytest
 
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Severity, Status, When
+from kubectl_eksdoc.model.kinds import CheckNeed
 from tests.contracts.source import PACKAGE, files, name, text
 
 MAKER = PACKAGE / "model" / "findings.py"

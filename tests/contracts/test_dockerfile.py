@@ -13,7 +13,7 @@ from typing import Any
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.in_cluster import command as in_cluster_command
 from kubectl_eksdoc.in_cluster import objects as in_cluster
-from kubectl_eksdoc.model.documents import PROGRAM
+from kubectl_eksdoc.model.api_objects import PROGRAM
 from tests import needed
 from tests.contracts.source import ROOT
 from tests.reading import yaml_documents

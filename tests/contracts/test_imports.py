@@ -40,7 +40,7 @@ PLANTED = (
     ("cli/main.py", "textual", "Only tui draws screens"),
     ("tui/words.py", "kubectl_eksdoc.kube.config", "Screens are given what they show"),
     ("dns_load/questions.py", "kubectl_eksdoc.errors", "Imports go down only"),
-    ("session/sources.py", "kubectl_eksdoc.dns_load.plan", "The DNS load generator runs elsewhere"),
+    ("session/sources.py", "kubectl_eksdoc.dns_load.exchanges", "The DNS load generator runs elsewhere"),
     ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Imports go down only"),
     ("amazon/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
     ("kube/asking_names.py", "dns", "Only the DNS load generator speaks DNS"),

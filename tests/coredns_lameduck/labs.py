@@ -16,8 +16,7 @@ from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUse
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.coredns import MEASURE_LABEL
 from kubectl_eksdoc.simulator.kubelets import Pulling, every_image
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.embedded.clients.worlds import START
 from tests.probes.stand_ins import TOKEN, Kubelet, a_namespace, a_node
 

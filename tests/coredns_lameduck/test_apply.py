@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.coredns_lameduck.apply import not_accepted, resets
 from kubectl_eksdoc.coredns_lameduck.change import CorednsChange
+from kubectl_eksdoc.coredns_lameduck.lameduck import Wishes
 from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_before, verified
-from kubectl_eksdoc.coredns_lameduck.requested import Wishes
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, Verified
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.kinds import Absent, Unknown

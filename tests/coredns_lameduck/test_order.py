@@ -23,9 +23,9 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
 from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.interruption import Figures
 from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.nodes import Container
-from kubectl_eksdoc.model.queues import Figures
 from tests.builders import ago
 from tests.coredns_lameduck.made import (
     COREFILE,

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.dns_load.__main__ import main
-from kubectl_eksdoc.dns_load.exchanges import DnsQuery, PersistentSocket, ask
-from kubectl_eksdoc.dns_load.plan import KEPT, QueryStream
+from kubectl_eksdoc.dns_load.exchanges import KEPT, DnsQuery, PersistentSocket, QueryStream, ask
 from kubectl_eksdoc.host.dns_load_archive import MOST_BYTES, packed
 from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until

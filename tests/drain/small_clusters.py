@@ -15,9 +15,8 @@ from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
-from kubectl_eksdoc.model.placing import HostPort, Placement, PodTerm, Requests, Spread
+from kubectl_eksdoc.model.placing import Claim, HostPort, PersistentVolume, Placement, PodTerm, Requests, Spread
 from kubectl_eksdoc.model.selectors import from_parts
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
 
 GIB = 1 << 30

@@ -13,9 +13,8 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import NodeDemand, Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import Claim, NodeDemand, PersistentVolume, Placement, PodTerm, Requests
 from kubectl_eksdoc.model.selectors import from_parts
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_cluster, a_pod
 from tests.drain.planning import left
 from tests.drain.small_clusters import (

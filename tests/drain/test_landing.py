@@ -17,8 +17,7 @@ from kubectl_eksdoc.model.cluster import Cluster, NodePool
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS, VOLUME_ATTACHMENTS, Resource
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint
-from kubectl_eksdoc.model.placing import Placement, Requests
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, VolumeAttachment
+from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, Placement, Requests, VolumeAttachment
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.planning import codes, finding, left, plan_of, target, verdict_of
 

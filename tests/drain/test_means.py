@@ -21,9 +21,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
-from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import Claim, Placement, PodTerm, Requests, StorageClass
 from kubectl_eksdoc.model.selectors import from_parts
-from kubectl_eksdoc.model.storage import Claim, StorageClass
 from kubectl_eksdoc.model.workloads import Workload
 from tests.builders import a_budget, a_claimed, a_cluster, a_job, a_node, a_pod, a_roomy_node, a_workload, ago, pods
 from tests.drain.planning import WEB, codes, finding, headroom, plan_of, target, verdict_of

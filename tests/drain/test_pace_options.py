@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
@@ -79,7 +79,7 @@ def test_what_is_refused(line: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         parsed(f"x {line}")
     assert said in str(refused.value)
-    assert refused.value.exit_code == exits.USAGE
+    assert refused.value.exit_code == streams.USAGE
 
 
 def order_file(folder: Path, content: str | bytes) -> str:
@@ -121,7 +121,7 @@ def test_an_order_file(content: str, tmp_path: Path) -> None:
 def test_order_files_that_are_none(content: str | bytes | None, said: str, tmp_path: Path) -> None:
     path = str(tmp_path) if content is None else order_file(tmp_path, content)
     ran = plan(*NODES, "--order-file", path)
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert ran.err.startswith(f"error: --order-file {path}") and said in ran.err.replace("\\\\", "\\")
 
 
@@ -129,7 +129,7 @@ def test_order_files_that_are_none(content: str | bytes | None, said: str, tmp_p
 def test_who_is_named_must_be_a_target(words: tuple[str, ...], tmp_path: Path) -> None:
     file = [order_file(tmp_path, "old-1\nold-9\n")] if len(words) == 1 else []
     ran = plan(*NODES, *words, *file)
-    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert (ran.code, ran.out) == (streams.USAGE, "")
     assert f"error: {words[0]} names old-9, which is none of the 3 targets\nclose to it: old-" in ran.err
 
 

@@ -14,8 +14,8 @@ from kubectl_eksdoc.model.cluster import Lease, Namespace
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service, TargetGroupBinding, Webhook, WebhookRule
 from kubectl_eksdoc.model.nodes import DO_NOT_DISRUPT, MIRROR, SAFE_TO_EVICT, Pod, Volume, VolumeKind
+from kubectl_eksdoc.model.placing import Claim, PersistentVolume
 from kubectl_eksdoc.model.selectors import parse
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import (
     TOLERATES_ALL,
     TOLERATES_CORDON,

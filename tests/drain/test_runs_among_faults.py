@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Act, Evict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from tests.builders import NOW

@@ -13,7 +13,7 @@ from typing import Any
 import trustme
 
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
-from kubectl_eksdoc.embedded.serving.targets import RequestHandler
+from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 
 
 class _Peeked(ssl.SSLSocket):

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
-from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.plane import ControlPlane

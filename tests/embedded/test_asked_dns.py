@@ -12,9 +12,8 @@ import pytest
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S, AskedDns, WithProbes
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from kubectl_eksdoc.simulator.registry import DeleteOptions
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.coredns_lameduck.labs import a_dns, a_zoned
 from tests.coredns_lameduck.worlds import World
 from tests.embedded.clients.worlds import START

@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflictin
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.wiring.changes import maps_of
+from kubectl_eksdoc.wiring.runs import maps_of
 from tests.addon.stand_in.coredns import COREFILE
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

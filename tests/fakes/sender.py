@@ -10,10 +10,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, NoAnswer, RequestHandler, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ConnectionLost, NoAnswer, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.requests import JSON, Clock, SentRequest
 from kubectl_eksdoc.kube.responses import http_date
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, UnjudgedMember
 
 SEEN = "2026-11-20T08:51:00Z"
 

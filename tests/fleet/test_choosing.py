@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet.clusters import KEYS, listed, named
-from kubectl_eksdoc.model.fleet import Member
+from kubectl_eksdoc.model.cluster import Member
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 CONTEXTS = ("prod-us", "prod-eu", "staging-eu", ARN)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_eksdoc.fleet.members import ask_fleet
-from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.fleet import Member, Outcome
+from kubectl_eksdoc.fleet.command import ask_fleet
+from kubectl_eksdoc.model.cluster import Identity, Member, Outcome
 from tests.fleet.answers import a_member, an_answer, refused
 
 MEMBERS = [a_member(f"m{number}") for number in range(7)]

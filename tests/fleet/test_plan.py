@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.fleet.clusters import FleetPlan, Row, Standing, summed
+from kubectl_eksdoc.model.cluster import Outcome
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Outcome
 from tests.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
 
 

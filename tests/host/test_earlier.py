@@ -13,8 +13,8 @@ from kubectl_eksdoc.baseline.changes import outline_of
 from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import is_snapshot, read_earlier
+from kubectl_eksdoc.model.api_objects import IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.baseline import SavedResult
-from kubectl_eksdoc.model.documents import IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.report.text import Look
 from tests.check.report.checked import SKEW, STUCK, accepted, usual, view
 

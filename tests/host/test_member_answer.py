@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.host.fleet import outcome
-from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.documents import UPGRADE_CHECK
+from kubectl_eksdoc.model.api_objects import UPGRADE_CHECK
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import JudgedMember, MemberFinding, Outcome, UnjudgedMember
 
 FINDING = {
     "code": "ami-al2",

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.aws.sessions import source_of
 from kubectl_eksdoc.host.fleet import CREDENTIALS, environment_of
-from kubectl_eksdoc.model.fleet import Member
+from kubectl_eksdoc.model.cluster import Member
 
 OURS = {name: f"ours of {name}" for name in CREDENTIALS}
 OTHERS = {"PATH": "/bin", "AWS_CONFIG_FILE": "/c", "AWS_CA_BUNDLE": "/ca", "AWS_REGION": "us-east-1", "HOME": "/root"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
-from kubectl_eksdoc.model.fleet import JudgedMember, Member, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.cluster import JudgedMember, Member, Outcome, UnjudgedMember
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})

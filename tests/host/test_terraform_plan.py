@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.terraform import constraints, modules, read_terraform_plan
+from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ClusterUpgrade, ModuleCall, ProviderConstraint
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, ModuleCall, ProviderConstraint
 from tests.host.terraform_plans import AWS, a_change, a_plan, an_addon, written
 
 MODULE = 'module.eks.aws_eks_addon.this["vpc-cni"]'

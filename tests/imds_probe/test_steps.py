@@ -13,8 +13,7 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.requests import RbacRule, restricted
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ConnectionLost, RbacRule, Reply, ServedRequest, restricted
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.imds_probe.probe import prepared, probed, tried
 from kubectl_eksdoc.imds_probe.probe_diagnosis import Cause
@@ -36,7 +35,7 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import MARKS, ProbeReport
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.ports import ProbeNamespace
-from kubectl_eksdoc.wiring.changes import open_ground
+from kubectl_eksdoc.wiring.runs import open_ground
 from tests.examples import one_in
 from tests.probes import stand_ins as probes
 from tests.probes.stand_ins import Kubelet, Lab, Quick, a_node, connection, nodes_of, there

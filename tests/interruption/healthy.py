@@ -11,10 +11,19 @@ from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.interruption.repair import allow_statement, pattern, rights_policy
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall, Setting
+from kubectl_eksdoc.model.interruption import (
+    AwsPlace,
+    EventRule,
+    Figures,
+    InterruptionAnswers,
+    KarpenterInstall,
+    Queue,
+    RolePolicies,
+    RuleTarget,
+    Setting,
+)
 from kubectl_eksdoc.model.nodes import NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
 from kubectl_eksdoc.model.quantities import parse
-from kubectl_eksdoc.model.queues import EventRule, Figures, InterruptionAnswers, Queue, RolePolicies, RuleTarget
 from tests.builders import a_cluster, a_node, a_pod
 
 PLACE = AwsPlace("111122223333", "eu-west-1", "aws", "prod")

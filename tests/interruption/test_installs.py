@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
+from kubectl_eksdoc.interruption.command import printed
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption, stack_name
-from kubectl_eksdoc.interruption.printed import printed
 from kubectl_eksdoc.interruption.repair import (
     allow_statement,
     helm_values,
@@ -25,10 +25,9 @@ from kubectl_eksdoc.interruption.repair import (
 )
 from kubectl_eksdoc.interruption.spot import ALIVE, log_signs, messages_counted
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.interruption import Setting
+from kubectl_eksdoc.model.interruption import Figures, KmsKey, RolePolicies, RuleTarget, Setting
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Calls, RoleBy
-from kubectl_eksdoc.model.queues import Figures, KmsKey, RolePolicies, RuleTarget
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.interruption.healthy import (
     ARN,

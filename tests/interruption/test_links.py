@@ -12,10 +12,9 @@ from kubectl_eksdoc.interruption.installs import Link, effective, upgrade
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption
 from kubectl_eksdoc.interruption.repair import allow_statement, key_statement, pattern, rights_policy
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
-from kubectl_eksdoc.model.interruption import EVENTS, Setting
+from kubectl_eksdoc.model.interruption import EVENTS, EventRule, Figures, KmsKey, RolePolicies, RuleTarget, Setting
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.nodes import RoleBy
-from kubectl_eksdoc.model.queues import EventRule, Figures, KmsKey, RolePolicies, RuleTarget
 from tests.builders import a_cluster
 from tests.interruption.healthy import (
     ARN,

@@ -14,10 +14,9 @@ from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.interruption.report import in_short
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import Figures, Notice, SpotEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Pod, Taint, Toleration
-from kubectl_eksdoc.model.queues import Figures, Notice
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
 from tests.interruption.healthy import (
     PLACE,

@@ -10,10 +10,9 @@ from kubectl_eksdoc.interruption.plan import InterruptionOptions
 from kubectl_eksdoc.interruption.read import interruption_facts, look_at_interruption
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import KarpenterInstall, SpotEvent
+from kubectl_eksdoc.model.interruption import InterruptionAnswers, InterruptionKeys, KarpenterInstall, SpotEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogOf
-from kubectl_eksdoc.model.queues import InterruptionAnswers, InterruptionKeys
 from tests.builders import a_cluster, a_pod
 from tests.interruption.healthy import ROLE, a_queue, a_spot_node, told
 from tests.sessions import Answered

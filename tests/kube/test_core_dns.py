@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass
-from kubectl_eksdoc.wiring.changes import node_classes_of, open_dns
+from kubectl_eksdoc.wiring.runs import node_classes_of, open_dns
 from tests.coredns_lameduck.labs import DnsLab, a_dns, until
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

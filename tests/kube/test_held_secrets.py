@@ -14,12 +14,11 @@ import pytest
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.contexts import contexts, whereabouts
+from kubectl_eksdoc.kube.config import connect, contexts, whereabouts
 from kubectl_eksdoc.kube.responses import MOST_SAID, HttpAnswer, status_of
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kube.contexts import context_names as contexts
+from kubectl_eksdoc.kube.config import context_names as contexts
 from kubectl_eksdoc.kube.single_objects import MOST, asked_of, names_of
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport

@@ -20,7 +20,7 @@ from kubectl_eksdoc.kube.requests import (
     refused,
 )
 from kubectl_eksdoc.kube.responses import HttpAnswer, status_of
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced
 

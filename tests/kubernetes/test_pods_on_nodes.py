@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.imds_probe.probe_result import ProbeSettings, pod_manifest, probe_pods
-from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
+from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
 from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
 from kubectl_eksdoc.kubernetes.guards import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node

@@ -21,10 +21,9 @@ from kubectl_eksdoc.addon_diff.terraform_judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.calendar import CalendarRow
-from kubectl_eksdoc.amazon.custom_apis import CustomApi
 from kubectl_eksdoc.amazon.interruption import EventKind, KarpenterChange
 from kubectl_eksdoc.amazon.metadata_service import RecentFamily
-from kubectl_eksdoc.amazon.removed_apis import ManualConversion, RemovedApi
+from kubectl_eksdoc.amazon.removed_apis import CustomApi, ManualConversion, RemovedApi
 from kubectl_eksdoc.amazon.skew import RollbackCondition
 from kubectl_eksdoc.amazon.sockets import Socket
 from kubectl_eksdoc.amazon.written_kinds import ApiKinds, NoChangeNeeded
@@ -34,8 +33,8 @@ from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fix import FixRemark
 from kubectl_eksdoc.imds_probe.programs import NOTHING, SDK_VARIABLES, ImdsNeed, LogLine, Program
-from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.kubernetes.corefile_grammar import PluginForm
+from kubectl_eksdoc.kubernetes.drain_filters import CordonMark
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, file, made, records, sections, subjects
 from kubectl_eksdoc.model.quantities import Version

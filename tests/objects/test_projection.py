@@ -21,10 +21,9 @@ from kubectl_eksdoc.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
-from kubectl_eksdoc.model.placing import NodeTerm
+from kubectl_eksdoc.model.placing import Claim, CSINode, NodeTerm, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Autoscaler
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE

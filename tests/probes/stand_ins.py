@@ -20,8 +20,7 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.metadata import PROBE_LABEL
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER, Pulling, every_image
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.embedded.clients.worlds import START
 from tests.fakes import kubeconfigs
 

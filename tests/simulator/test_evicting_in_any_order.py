@@ -13,9 +13,8 @@ from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlaneLags
+from kubectl_eksdoc.simulator.plane import ControlPlaneLags, every_controller
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.examples import examples
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_plane, condition
 from tests.simulator.workloads.world import a_workload

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.controllers import ControllerLimits, Loop, VirtualTime, WorkBudget

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry

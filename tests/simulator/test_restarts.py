@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.examples import examples
 from tests.simulator.planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_plane
 from tests.simulator.workloads.world import a_template, a_workload

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.context import CommandContext
+from kubectl_eksdoc.cli.context import CommandContext, DrainRunEdges
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import ConfigError, Forbidden
 from kubectl_eksdoc.model import kinds

@@ -12,7 +12,7 @@ from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf
-from kubectl_eksdoc.tui.pod_panel import PodPanel
+from kubectl_eksdoc.tui.details import PodPanel
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import LiveCluster
 from tests.tui.pilots import NOW, Drives, drive, lines, notes_of, page_text, press

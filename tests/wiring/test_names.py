@@ -9,19 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.cli.completion_names import OFFLINE, BackgroundReads, NameQuery, changes_here, names_of, runs_here
 from kubectl_eksdoc.host.cache import KnownNames, content_of, known_in
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.names import (
-    OFFLINE,
-    BackgroundReads,
-    NameQuery,
-    changes_here,
-    names_of,
-    runs_here,
-)
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, json_reply
 

@@ -26,12 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.fields import MISSING, Usage, value_at
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, built, manifests, may_be, objects_of
-from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion, differing
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kube.single_objects import READ
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of

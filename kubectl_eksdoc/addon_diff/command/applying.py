@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from kubectl_eksdoc.addon_diff.apply import UPDATE, AddonUpdate, Following, Ports
-from kubectl_eksdoc.addon_diff.command.apply_options import Apply
 from kubectl_eksdoc.addon_diff.command.forecast import code
-from kubectl_eksdoc.addon_diff.command.request import AddonDiffRequest
+from kubectl_eksdoc.addon_diff.command.request import AddonDiffRequest, Apply
 from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.outcome import (
@@ -38,18 +37,18 @@ from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes import applying as shared
 from kubectl_eksdoc.changes.applying import Again, Proposal, applying_to
 from kubectl_eksdoc.changes.engine import World
-from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli.confirming import (
+from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
+from kubectl_eksdoc.cli.options import (
     Ask,
     ConfirmationFlags,
     CountedThing,
     as_expected,
     check_writable,
     explained,
+    non_empty,
     typed_back,
 )
-from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
-from kubectl_eksdoc.cli.options import non_empty
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.journals import ChangeJournalFile
@@ -164,13 +163,13 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     report = _report(asking, session, ready, written)
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
-        failing = exits.FAILS if ready.guards else code((ready.plan,), asking.apply.accepted)
+        failing = streams.FAILS if ready.guards else code((ready.plan,), asking.apply.accepted)
         return opening.answer(report, around, failing)
     refused = None
     if is_nothing(ready.plan):
-        refused = "nothing is sent: neither version nor values are others, and nothing would change", exits.CLEAN
+        refused = "nothing is sent: neither version nor values are others, and nothing would change", streams.CLEAN
     elif ready.guards:
-        refused = f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}", exits.FAILS
+        refused = f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}", streams.FAILS
     typed = partial(
         confirm,
         session.believed.cluster.name,

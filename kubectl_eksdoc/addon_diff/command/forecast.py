@@ -32,14 +32,14 @@ from kubectl_eksdoc.addon_diff.read import (
 from kubectl_eksdoc.addon_diff.report.after import AfterReport
 from kubectl_eksdoc.addon_diff.report.diff import AddonReport, TerraformReport
 from kubectl_eksdoc.baseline.side import SnapshotOrigin
-from kubectl_eksdoc.cli import exits, opening, options
+from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.addons import AddonSide
+from kubectl_eksdoc.model.api_objects import ADDON_DIFF
 from kubectl_eksdoc.model.baseline import SavedResult
-from kubectl_eksdoc.model.documents import ADDON_DIFF
 from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.report.text import counted
 from kubectl_eksdoc.session.session import ClusterSession
@@ -165,7 +165,7 @@ _SELECTOR = ("f:spec", "f:selector")
 def code(plans: Sequence[AddonPlan], accepted: Sequence[str], left_out: bool = False) -> int:
     """`accepted`: codes that may be unknown; an add-on that was left out is not known."""
     found = opening.code((each for plan in plans for each in plan.findings), accepted)
-    return exits.UNKNOWN if left_out and found == exits.CLEAN else found
+    return streams.UNKNOWN if left_out and found == streams.CLEAN else found
 
 
 def is_unsure(plans: Sequence[AddonPlan], around: CommandContext) -> bool:
@@ -194,8 +194,8 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     kubectl = opening.for_kubectl(around, session)
     report = AfterReport(found, session.cluster, kubectl, options=request.given, recognised=session.recognised)
     code = opening.code((each for one in found for each in one.findings), request.accepted)
-    if len(found) < len(names) and code == exits.CLEAN:
-        code = exits.UNKNOWN  # an add-on that was left out is not known
+    if len(found) < len(names) and code == streams.CLEAN:
+        code = streams.UNKNOWN  # an add-on that was left out is not known
     return opening.answer(report, around, code)
 
 
@@ -217,4 +217,6 @@ def judge_plan(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     report = TerraformReport(judgement, name, session.cluster, options=request.given, recognised=session.recognised)
     unsure = request.given.get("strict") and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every, request.accepted)
-    return CommandAnswer(opening.answered(report, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code)
+    return CommandAnswer(
+        opening.answered(report, around), streams.UNKNOWN if unsure and code == streams.CLEAN else code
+    )

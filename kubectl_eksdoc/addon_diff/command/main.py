@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kubectl_eksdoc.addon_diff.command import apply_options
+from kubectl_eksdoc.addon_diff.command import request as apply_options
 from kubectl_eksdoc.addon_diff.command.request import NAME, AddonDiffRequest, judge_plan, look_back
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.fleet import command as fleet_options
 from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
-from kubectl_eksdoc.model.documents import ADDON_DIFF
+from kubectl_eksdoc.model.api_objects import ADDON_DIFF
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what

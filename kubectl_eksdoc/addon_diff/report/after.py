@@ -15,8 +15,7 @@ from kubectl_eksdoc.addon_diff.after_facts import (
     UnrecordedFields,
     UpdateReview,
 )
-from kubectl_eksdoc.addon_diff.fields import value_of
-from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.fields import MISSING, value_of
 from kubectl_eksdoc.addon_diff.report import update as commands
 from kubectl_eksdoc.addon_diff.report.update import BLANK, named, of_terraform
 from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep, UnknownRevision

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 from kubectl_eksdoc.addon_diff import outcome
 from kubectl_eksdoc.addon_diff import outcome as targets
-from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.fields import MissingValue, value_of
 from kubectl_eksdoc.addon_diff.guards import Guard
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode

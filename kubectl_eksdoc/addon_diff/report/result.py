@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from kubectl_eksdoc.addon_diff import usage
+from kubectl_eksdoc.addon_diff import fields as usage
 from kubectl_eksdoc.addon_diff.expected import Witness
-from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.fields import MISSING
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.report import update
 from kubectl_eksdoc.addon_diff.report.update import verdict
 from kubectl_eksdoc.addon_diff.schema_changes import changes
 from kubectl_eksdoc.addon_diff.terraform_requests import Generation, Kind
-from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.kubernetes.redaction import printed
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.kinds import Confidence, Unknown

@@ -9,10 +9,18 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import is_standard
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import (
+    NOT_ASKED,
+    CheckFacts,
+    UpgradeCheck,
+    aws,
+    cluster_of,
+    number,
+    sourced,
+    unknown,
+    unread,
+)
 from kubectl_eksdoc.check.checks.software import groups_unknown, node_groups, nodes_of, subject
-from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.check.wording import aws, number, sourced
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model import machines as told

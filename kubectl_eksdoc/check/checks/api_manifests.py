@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.removed_apis import RemovedApi, by_hand, convertible, instead, never_had, unread
+from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, by_hand, convertible, instead, never_had, unread
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
+from kubectl_eksdoc.check.checking import CheckFacts, Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_objects
 from kubectl_eksdoc.check.checks.api_objects import follows, of_api, rewritten, severity, sources
-from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.cluster import Source

@@ -23,9 +23,7 @@ from kubectl_eksdoc.amazon.removed_apis import (
 from kubectl_eksdoc.amazon.removed_apis import convert as converting
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, innocent
-from kubectl_eksdoc.check.checking import cluster_of, unknown
-from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
-from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
+from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath, aws, cluster_of, doubted, in_region, listed, unknown
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.cluster import Source

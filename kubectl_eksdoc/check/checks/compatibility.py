@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY, OrderedAddon, UpdatePosition, needs, placed
-from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
 from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os
-from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.amazon.skew import in_words, is_offered, offered_for, target
+from kubectl_eksdoc.check.checking import CheckFacts, Gate, UpgradeCheck, cluster_of, issue, unknown, unread
 from kubectl_eksdoc.check.checks.software import RunningVersion, installations, running
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import issue
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersions

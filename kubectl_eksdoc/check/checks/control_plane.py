@@ -17,11 +17,23 @@ from kubectl_eksdoc.amazon.calendar import (
     support,
 )
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
-from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import (
+    CheckFacts,
+    Judge,
+    UpgradeCheck,
+    aws,
+    cluster_of,
+    day,
+    doubted,
+    issue,
+    number,
+    sourced,
+    unknown,
+    unread,
+    unwell,
+)
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.release_notes import named
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import aws, day, doubted, issue, number, sourced, unwell
 from kubectl_eksdoc.model import eks as told
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory

@@ -10,12 +10,23 @@ from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.amazon.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.amazon.skew import Fit, in_words
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import (
+    NOT_ASKED,
+    CheckFacts,
+    UpgradeCheck,
+    ago,
+    aws,
+    cluster_of,
+    issue,
+    name_of,
+    number,
+    sourced,
+    unknown,
+    unread,
+)
 from kubectl_eksdoc.check.checks.release_notes import groups, named
 from kubectl_eksdoc.check.checks.software import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.checks.software import subject as of_group
-from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.check.wording import ago, aws, issue, name_of, number, sourced
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching

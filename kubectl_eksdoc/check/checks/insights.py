@@ -10,11 +10,21 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
 from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew, kubelet_skew
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
+from kubectl_eksdoc.check.checking import (
+    CheckFacts,
+    UpgradeCheck,
+    ago,
+    aws,
+    cluster_of,
+    day,
+    listed,
+    name_of,
+    number,
+    sourced,
+    unknown,
+)
 from kubectl_eksdoc.check.checks.compatibility import misfits
 from kubectl_eksdoc.check.checks.software import running
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model import eks, kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import shell

@@ -18,17 +18,24 @@ from kubectl_eksdoc.amazon.amis import (
     on_the_way,
 )
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
-from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import (
+    NOT_ASKED,
+    CheckFacts,
+    Gate,
+    UpgradeCheck,
+    cluster_of,
+    listed,
+    number,
+    unknown,
+    unread,
+)
 from kubectl_eksdoc.check.checks.software import running
-from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.check.wording import listed, number
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 

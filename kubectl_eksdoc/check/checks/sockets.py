@@ -20,11 +20,9 @@ from kubectl_eksdoc.amazon.sockets import (
     named_in,
     reached,
 )
-from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
+from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, listed, unknown, unread
 from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.software import owners
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl

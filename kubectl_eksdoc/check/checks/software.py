@@ -7,9 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubectl_eksdoc.amazon.addon_needs import Software, installed_version, labelled, recognised
 from kubectl_eksdoc.amazon.amis import CUSTOM, AmiFamily, family_of_type
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
-from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
+from kubectl_eksdoc.check.checking import (
+    NOT_ASKED,
+    CheckFacts,
+    UpgradeCheck,
+    aws,
+    cluster_of,
+    issue,
+    name_of,
+    unknown,
+    unwell,
+)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import TemplateVersions

@@ -10,9 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, listed, unknown, unread
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
 from kubectl_eksdoc.model import kinds

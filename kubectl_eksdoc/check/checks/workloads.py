@@ -12,10 +12,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
+from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, cluster_of, listed, unread
 from kubectl_eksdoc.check.checks.software import owners
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.kubernetes.replacement import needed_backends
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.command.request import CheckRequest
-from kubectl_eksdoc.cli import confirming, exits, opening
+from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import options as confirming
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import ConfirmationFlags
 from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -42,7 +43,7 @@ COMMAND = f"check {in_cluster.IN_CLUSTER}"
 NAMESPACE = "kube-system"
 SUPPRESSIONS = "suppressions.yaml"
 
-FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.BUG)
+FINAL = (streams.FAILS, streams.USAGE, streams.UNKNOWN, streams.BUG)
 """An answer is none the better for being asked for again. Where the cluster or AWS did not answer, it may be."""
 
 _SCHEDULE, _ZONE, _NAME, _SECRET = "--schedule", "--time-zone", "--job-name", "--kubeconfig-secret"
@@ -167,7 +168,7 @@ def inside(
 
     options = around.options
     if wanted.how.apply:
-        from kubectl_eksdoc.cli.confirming import check_writable
+        from kubectl_eksdoc.cli.options import check_writable
 
         check_writable(around.environ, COMMAND, "check reads only")
     else:
@@ -197,8 +198,8 @@ def _granted(
     request: CheckRequest, wanted: _Wanted, opted: Sequence[str], checks: Sequence[UpgradeCheck]
 ) -> tuple[Permission, ...]:
     # Imported late: help and manifests alone must not pay for the rights of all commands.
+    from kubectl_eksdoc.check.baseline import needs_of
     from kubectl_eksdoc.check.read import kinds_for
-    from kubectl_eksdoc.check.registry import needs_of
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.cli.rights import commands
 
@@ -251,7 +252,7 @@ _NO_AWS = "--no-aws"
 
 
 def _of_aws(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck]) -> str:
-    from kubectl_eksdoc.check.registry import needs_of
+    from kubectl_eksdoc.check.baseline import needs_of
     from kubectl_eksdoc.cli.rights import commands
 
     if request.no_aws:

@@ -22,14 +22,14 @@ from kubectl_eksdoc.check.command.request import (
     suppressions_of,
     tables_of,
 )
-from kubectl_eksdoc.cli import exits, opening, options, values
+from kubectl_eksdoc.cli import opening, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import command as fleet_options
 from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
-from kubectl_eksdoc.model import documents, permissions
+from kubectl_eksdoc.model import api_objects, permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
@@ -68,7 +68,7 @@ With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and some
 
 
 def _codes() -> Iterable[str]:
-    from kubectl_eksdoc.check.registry import CODES
+    from kubectl_eksdoc.check.baseline import CODES
 
     return [code.name for code in CODES]
 
@@ -221,7 +221,7 @@ def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAns
     _judging_something(checks, request)
     suppressions = suppressions_of(request)
     if fleet is not None:
-        passed = MemberFlags(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
+        passed = MemberFlags(NAME, api_objects.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
         return over_fleet(fleet, passed, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
@@ -236,7 +236,7 @@ def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAns
     beside = against(before, plan, request.given) if before is not None else None
     report = CheckReport(plan, options=request.given, recognised=session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
-    code = exits.FAILS if explained else opening.of(plan.outcome.status)
+    code = streams.FAILS if explained else opening.of(plan.outcome.status)
     return opening.answer(report, around, code)
 
 
@@ -267,8 +267,8 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
         UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
             judged.
     """
+    from kubectl_eksdoc.check.baseline import chosen
     from kubectl_eksdoc.check.checking import Gate
-    from kubectl_eksdoc.check.registry import chosen
     from kubectl_eksdoc.model.findings import Code
 
     named = ", ".join((*request.only, *request.areas))

@@ -229,15 +229,15 @@ def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...
     """The finding codes that --only and --area ask for; none where neither is given."""
     if not areas:
         return tuple(only)
-    from kubectl_eksdoc.check.registry import codes_of
+    from kubectl_eksdoc.check.baseline import codes_of
 
     return tuple(dict.fromkeys((*only, *codes_of(areas))))
 
 
 def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     """Which checks are made."""
+    from kubectl_eksdoc.check.baseline import chosen
     from kubectl_eksdoc.check.checking import Gate
-    from kubectl_eksdoc.check.registry import chosen
     from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 
     codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
@@ -287,7 +287,7 @@ def earlier(
     """
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.check.baseline import as_earlier
-    from kubectl_eksdoc.model.documents import UPGRADE_CHECK
+    from kubectl_eksdoc.model.api_objects import UPGRADE_CHECK
 
     def made(around: CommandContext) -> SavedResult:
         if STDIN in request.files:
@@ -332,7 +332,7 @@ def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
     """Of any code of ``check``, also of those that are not judged now. Raises SuppressionsError."""
     if not request.suppressions:
         return ()
-    from kubectl_eksdoc.check.registry import known_codes
+    from kubectl_eksdoc.check.baseline import known_codes
     from kubectl_eksdoc.host.check_files import read_suppressions
 
     return read_suppressions(request.suppressions, known_codes())
@@ -348,9 +348,8 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         SuppressionsError: what --suppressions names cannot be used.
     """
     from kubectl_eksdoc.amazon.skew import NoPath, in_words
-    from kubectl_eksdoc.check.checking import Gate
+    from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, way
     from kubectl_eksdoc.check.checks.api_manifests import CHECKS
-    from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
     from kubectl_eksdoc.check.plan import CheckWish, plan_check
     from kubectl_eksdoc.check.report.formats import CheckReport
     from kubectl_eksdoc.host.manifest_files import read_manifests

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.baseline import report as screen
-from kubectl_eksdoc.check.causes import DECIDING
-from kubectl_eksdoc.check.checking import Area, Gate
+from kubectl_eksdoc.check.checking import DECIDING, Area, Gate
 from kubectl_eksdoc.check.checks.api_manifests import file_of
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
 from kubectl_eksdoc.check.report import verdict

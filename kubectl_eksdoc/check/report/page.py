@@ -8,8 +8,7 @@ from itertools import groupby
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
-from kubectl_eksdoc.check.causes import DECIDING
-from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.check.checking import DECIDING, Gate
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.check.report import verdict
 from kubectl_eksdoc.check.report.diagnosis import five, pasted

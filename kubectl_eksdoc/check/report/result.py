@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.check import plan, steps, symptoms
-from kubectl_eksdoc.check.causes import RootCause
-from kubectl_eksdoc.check.checking import Area, Gate
-from kubectl_eksdoc.check.facts import UpgradePath
+from kubectl_eksdoc.check.checking import Area, Gate, RootCause, UpgradePath
 from kubectl_eksdoc.check.report.verdict import GateOf, because, figures, gates, in_short
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown

@@ -7,10 +7,8 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
-from kubectl_eksdoc.check.checking import Area, Gate
+from kubectl_eksdoc.check.checking import AWS, DECIDING, Area, Gate, RootCause, listed
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
-from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.model.kinds import Unknown
@@ -96,7 +94,7 @@ def partly(plan: CheckPlan) -> str:
     gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
     only = plan.wish.only
     if plan.wish.areas:
-        from kubectl_eksdoc.check.registry import codes_of  # manifests alone must not pay for all checks
+        from kubectl_eksdoc.check.baseline import codes_of
 
         only -= frozenset(codes_of(plan.wish.areas))
     named = {"--area": plan.wish.areas, "--only": sorted(only)}

@@ -13,7 +13,6 @@ from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right, rights_of
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
-from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import (
     AUTOSCALERS,
@@ -24,6 +23,7 @@ from kubectl_eksdoc.model.kinds import (
     CRON_JOBS,
     DAEMON_SETS,
     EVENTS,
+    FURTHER,
     JOBS,
     LEASES,
     NAMESPACES,
@@ -35,6 +35,7 @@ from kubectl_eksdoc.model.kinds import (
     SERVICE_ACCOUNTS,
     SERVICES,
     VOLUME_ATTACHMENTS,
+    CheckNeed,
     Resource,
 )
 from kubectl_eksdoc.model.placing import PLACED, RBAC

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.changes.applying import applying_to
 from kubectl_eksdoc.cli import opening, options, values
-from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.options import non_empty, without_from
+from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, non_empty, without_from
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -19,9 +18,9 @@ from kubectl_eksdoc.model import coredns
 from kubectl_eksdoc.model.connection import CommandTarget
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.coredns_lameduck.lameduck import Wishes
     from kubectl_eksdoc.coredns_lameduck.measurement_plan import MeasurementSettings
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
-    from kubectl_eksdoc.coredns_lameduck.requested import Wishes
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -121,7 +120,7 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from kubectl_eksdoc.coredns_lameduck.requested import ChangeRefused, Wishes, scale_wished
+    from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused, Wishes, scale_wished
 
     scale = scale_wished(args.autoscale) if args.autoscale else None
     if isinstance(scale, ChangeRefused):
@@ -130,7 +129,7 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
 
 
 def _lameduck(text: str) -> int | None:
-    from kubectl_eksdoc.coredns_lameduck.requested import ChangeRefused, lameduck_wished
+    from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused, lameduck_wished
 
     if not text:
         return None

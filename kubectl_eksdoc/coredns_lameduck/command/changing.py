@@ -19,10 +19,9 @@ from kubectl_eksdoc.addon_diff.report.update import as_json, update_command
 from kubectl_eksdoc.changes import applying
 from kubectl_eksdoc.changes.applying import Again, Proposal
 from kubectl_eksdoc.changes.engine import World
-from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli.confirming import check_writable
+from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
-from kubectl_eksdoc.cli.options import non_empty
+from kubectl_eksdoc.cli.options import check_writable, non_empty
 from kubectl_eksdoc.coredns_lameduck.apply import (
     CONFIG_MAP,
     After,
@@ -45,12 +44,11 @@ from kubectl_eksdoc.coredns_lameduck.command.change_options import (
     measured_on,
 )
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS, corefile_of
-from kubectl_eksdoc.coredns_lameduck.lameduck import has_reload
+from kubectl_eksdoc.coredns_lameduck.lameduck import Wishes, has_reload
 from kubectl_eksdoc.coredns_lameduck.read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_before
-from kubectl_eksdoc.coredns_lameduck.report import commands
+from kubectl_eksdoc.coredns_lameduck.report import corefile
 from kubectl_eksdoc.coredns_lameduck.report.change import DnsChangeReport
-from kubectl_eksdoc.coredns_lameduck.report.commands import back_of_map
-from kubectl_eksdoc.coredns_lameduck.requested import Wishes
+from kubectl_eksdoc.coredns_lameduck.report.corefile import back_of_map
 from kubectl_eksdoc.coredns_lameduck.run import Taken, metrics_port
 from kubectl_eksdoc.errors import AwsError, LocalJournalError, UsageError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
@@ -65,7 +63,7 @@ from kubectl_eksdoc.model.findings import Status, reached
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
-from kubectl_eksdoc.wiring.changes import maps_of, pods_now
+from kubectl_eksdoc.wiring.runs import maps_of, pods_now
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
@@ -117,7 +115,7 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
         return _dry(asking, apply, ready, report)
     refused = None
     if ready.guards:
-        refused = f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}", exits.FAILS
+        refused = f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}", streams.FAILS
     elif ready.change.nothing:
         refused = "nothing is changed: it is so already, and kept where it lasts", _left(asking, report)
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
@@ -149,11 +147,11 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
     if ready.update is not None and values is not None:
         eks = session.believed.cluster
         command = reach.of(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
-        back = commands.back_of_update(ready.update.back, session.believed.cluster, reach)
+        back = corefile.back_of_update(ready.update.back, session.believed.cluster, reach)
     elif ready.config is not None:
-        command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
+        command = corefile.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (commands.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
+        back = (corefile.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
     return DnsChangeReport(
         session.cluster,
         change,
@@ -205,17 +203,17 @@ def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsCh
     around.note(f"dry run: {said}")
     around.note("it proves that the server takes it, and not that CoreDNS does")
     view = replace(view, tried=said)
-    return opening.answer(view, around, code(asking, view) if well else exits.FAILS)
+    return opening.answer(view, around, code(asking, view) if well else streams.FAILS)
 
 
 def code(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
     """Of what is shown, and not done."""
-    return exits.FAILS if view.guards else _left(asking, view)
+    return streams.FAILS if view.guards else _left(asking, view)
 
 
 def _left(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
     if view.change is not None and view.change.not_done:
-        return exits.FAILS
+        return streams.FAILS
     return opening.code(view.findings, asking.request.accepted)
 
 
@@ -301,19 +299,19 @@ def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
-        return exits.STOPPED
+        return streams.STOPPED
     wrong = [each for each in view.after if each.status is Status.FAIL]
     if (ended is not None and ended.differs) or (wrong and not (seen is not None and not seen.of(Taken.REFUSED))):
-        return exits.FAILS
+        return streams.FAILS
     if wrong:
-        return exits.STOPPED  # not yet
+        return streams.STOPPED  # not yet
     unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply.accepted for each in view.after)
     if ended is not None:
         if "addon-field-unknown" in apply.accepted:
             foretold = [each for each in ended.checks if each.verdict is not Verdict.NOT_PREDICTED]
             ended = replace(ended, checks=tuple(foretold))
         unknown |= ended.lacks
-    return exits.UNKNOWN if unknown else exits.CLEAN
+    return streams.UNKNOWN if unknown else streams.CLEAN
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import COREFILE, CorednsChange
 from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile
 from kubectl_eksdoc.coredns_lameduck.placement_values import CandidateNode, CorednsPlacement
-from kubectl_eksdoc.coredns_lameduck.report.commands import diff, values_diff
+from kubectl_eksdoc.coredns_lameduck.report.corefile import diff, values_diff
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import printed, printed_corefile

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirming, exits, opening, rights
+from kubectl_eksdoc.cli import opening, options, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.drain.command import options as run_options
@@ -43,7 +43,7 @@ PLAN = "plan.json.gz"
 NAMES = "eksdoc-drain-"
 """What the names of all its objects begin with; the run's id follows."""
 
-FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.STOPPED, exits.DRIFTED, exits.BUG)
+FINAL = (streams.FAILS, streams.USAGE, streams.UNKNOWN, streams.STOPPED, streams.DRIFTED, streams.BUG)
 """Whatever ends so would end so again, or somebody has to decide first. Where the cluster did not answer, or the
 process was killed or told to end, it goes on."""
 
@@ -69,7 +69,7 @@ def inside(
     wanted: NewRun,
     read: PlannedRead,
     plan: Doc,
-    given: confirming.ConfirmationFlags,
+    given: options.ConfirmationFlags,
     how: InClusterOptions,
     dry: str,
     around: CommandContext,
@@ -103,7 +103,7 @@ def inside(
         how,
         errand,
         _manifests(wanted, read, errand, docs, away, reached),
-        lambda: confirming.confirm(
+        lambda: options.confirm(
             read.cluster.identity, read.nodes, "have a Job drain", given, around.ask, read.past_budgets
         ),
         read.cluster.identity.context,
@@ -154,7 +154,7 @@ def _errand(wanted: NewRun, read: PlannedRead, run: str, plan: bytes, how: InClu
     names = (("--cluster-name", who.cluster), ("--region", who.region))
     args = (
         *("drain", "run", "--plan", f"{FOLDER}/{PLAN}", desk.FLAG, run),
-        *("--yes", confirming.NODES.flag, str(read.nodes)),
+        *("--yes", options.NODES.flag, str(read.nodes)),
         *run_options.words_of(wanted.limits, wanted.hooks),
         *(run_options.NAMESPACE_FLAG, wanted.namespace),
         *(word for flag, value in names if value for word in (flag, value)),
@@ -190,11 +190,11 @@ def _manifests(
     def drain(verb: str, *more: str) -> str:
         return shell("kubectl", "eksdoc", "drain", verb, errand.instance, *more, *words)
 
-    cluster = confirming.name_of(read.cluster.identity) or "this cluster"
+    cluster = options.name_of(read.cluster.identity) or "this cluster"
     groups = ", ".join(dict.fromkeys(name for _, names in away.groups for name in names))
     rather = f", and on {groups} only for want of another place" if groups else ""
     about = (
-        f"kubectl eksdoc {__version__}: a Job drains {confirming.NODES.said(read.nodes)} of {cluster}, as run "
+        f"kubectl eksdoc {__version__}: a Job drains {options.NODES.said(read.nodes)} of {cluster}, as run "
         f"{errand.instance}. It begins when it is created.",
         (
             f"Its pod runs on none of the {away.count} targets{rather}. If it is killed, another pod resumes the same "

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 
-from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli import opening, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.rights import Right
@@ -47,8 +47,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import HeldLock, RunPhase, RunSummary, is_run_id
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.ports import RunStore
-from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.ports import ClusterReader, RunStore
 from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, add_events, events_file
 
@@ -234,7 +233,7 @@ class RunInvocation:
         text = opening.answered(self.report(cluster, ended), self.around)
         blank = "\n" if self.around.options.output in ("table", "wide") else ""
         plan = ended.record.plan
-        code = exits.STOPPED if not ended.whole else exits.FAILS if ended.record.unready else exit_code(plan)
+        code = streams.STOPPED if not ended.whole else streams.FAILS if ended.record.unready else exit_code(plan)
         return CommandAnswer(blank + text, code)
 
     def report(self, cluster: Cluster, ended: DrainRunEnd) -> RunReport:

@@ -19,7 +19,7 @@ from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView, RunUpdate
-from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.duration.generations import pace_of
 from kubectl_eksdoc.drain.report import events
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.drain.run.apply import HastenedClock, hastened

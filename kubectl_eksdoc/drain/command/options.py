@@ -8,10 +8,9 @@ from typing import Any
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.called import late
-from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.options import add_command
+from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, add_command
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.drain.command import plan as drain
 from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, options, values
+from kubectl_eksdoc.cli import opening, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import add_command, add_source
@@ -144,7 +144,7 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         )
     found = given_of(DrainPolicy, args)
     if path:
-        from kubectl_eksdoc.host.order_file import read_order
+        from kubectl_eksdoc.host.user_files import read_order
 
         found["order_nodes"] = read_order(path)
     if getattr(args, "delete_local_data", False):
@@ -369,5 +369,5 @@ def tell(notes: Sequence[str], around: CommandContext) -> None:
 def exit_code(plan: DrainPlan) -> int:
     """Blockers first: what is known to fail matters more than what is not known."""
     if plan.blockers:
-        return exits.FAILS
-    return exits.UNKNOWN if plan.unknowns else exits.CLEAN
+        return streams.FAILS
+    return streams.UNKNOWN if plan.unknowns else streams.CLEAN

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import confirming, exits, opening
-from kubectl_eksdoc.cli.confirming import check_writable
+from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import dry_from
+from kubectl_eksdoc.cli.options import check_writable, dry_from
 from kubectl_eksdoc.drain.command import options as run_options
 from kubectl_eksdoc.drain.command.invocation import (
     NOT_KNOWN,
@@ -178,7 +177,7 @@ def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAns
         runs, cluster = request.runs(around), request.nodes(around)
         which = to_give_back_of(runs, cluster.nodes, request, around)
         changed = ", ".join(which.nodes) or "no node that is not given back"
-        around.note(f"run {which.run} changed {changed}; its plan drains {confirming.NODES.said(which.drained)}")
+        around.note(f"run {which.run} changed {changed}; its plan drains {options.NODES.said(which.drained)}")
         if not which.nodes:
             return CommandAnswer("")
         if dry:
@@ -186,15 +185,15 @@ def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAns
             if _is_led(which, runs):
                 around.note(f"run {which.run} is in progress: it would be aborted first")
             said = would_be(which, cluster.nodes)
-            return _printed(said, exits.UNKNOWN if any(each.endswith(UNSURE) for each in said) else exits.CLEAN)
+            return _printed(said, streams.UNKNOWN if any(each.endswith(UNSURE) for each in said) else streams.CLEAN)
         check_allowed(COMMAND, request.namespace, around)
-        confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
+        options.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
     here = request.keeping(around, which.run)
     back = given_back(which, request, RunInvocation(COMMAND, around, here, Hooks(), {}, RunLimits()), around)
     around.note(DO_NOT_MOVE_BACK)
-    return _printed(said_of(back), exits.STOPPED if back.left else exits.CLEAN)
+    return _printed(said_of(back), streams.STOPPED if back.left else streams.CLEAN)
 
 
-def _printed(lines: Sequence[str], code: int = exits.CLEAN) -> CommandAnswer:
+def _printed(lines: Sequence[str], code: int = streams.CLEAN) -> CommandAnswer:
     return CommandAnswer("".join(f"{line}\n" for line in lines), code)

@@ -7,11 +7,10 @@ import shlex
 from collections.abc import Sequence
 
 from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
-from kubectl_eksdoc.cli import confirming, exits, opening
+from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import check_source_live
+from kubectl_eksdoc.cli.options import check_source_live, check_writable
 from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.drain.command import in_cluster as inside
 from kubectl_eksdoc.drain.command import options as run_options
@@ -42,7 +41,7 @@ from kubectl_eksdoc.drain.plan_changes import check_drift
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.run import RunReport
-from kubectl_eksdoc.drain.report.steps import confirmation
+from kubectl_eksdoc.drain.report.verdict import confirmation
 from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.runner import try_first
@@ -77,7 +76,7 @@ class _Request:
     id of a run that is begun, or gone on with where it is there, "" for a new one. `inside`: not from here, but so."""
 
     wanted: NewRun
-    given: confirming.ConfirmationFlags
+    given: options.ConfirmationFlags
     dry: str
     saved: Baseline | None = None
     carried: str = ""
@@ -100,7 +99,7 @@ def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer
     if request.carried and (answer := desk.gone_on_with(wanted, request.carried, around)) is not None:
         return answer
     if changes:
-        confirming.check_answerable(request.given, around.check_terminal)
+        options.check_answerable(request.given, around.check_terminal)
     with ProgressLine(around.stderr) as progress:
         read = read_and_plan(wanted, around, progress)
     opening.identify(read.cluster, around)
@@ -116,7 +115,7 @@ def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer
         text = opening.answered(report, around)
         refused = request.dry == "server" and _server_refuses(read, around)
         tell((_PROVES_LITTLE,), around)
-        return CommandAnswer(text, exits.FAILS if refused else exit_code(read.plan))
+        return CommandAnswer(text, streams.FAILS if refused else exit_code(read.plan))
     opening.show(report, around)
     if request.inside is not None:  # the plan goes along as -o json prints it
         document = plain(report.result())
@@ -128,7 +127,7 @@ def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer
     check_allowed(COMMAND, wanted.namespace, around, read.plan)
     words = reached_by(around, wanted.namespace, read.cluster.identity.context)
     show_in_short(report, wanted.limits, words, around)
-    confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
+    options.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
     return _carried_out(wanted, read, request.carried, around)
 
 
@@ -240,7 +239,7 @@ def run_resume(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
     opening.show(view, around)
     rest.check(run.run, request, around)
     show_in_short(view, limits, words, around)
-    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
+    options.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
     here = request.keeping(around, run.run)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
     carrying = RunInvocation(desk.COMMAND, around, here, hooks, {"run": run.run}, limits, resumed=True)
@@ -263,7 +262,7 @@ def _finished(run: str, rest: RemainingPlan, request: RunRequest, around: Comman
     answer = carrying.answer(cluster, ended)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
     pages = around.options.output in ("table", "wide")
-    return CommandAnswer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
+    return CommandAnswer(text if pages else answer.text, streams.CLEAN if ended.whole else streams.STOPPED)
 
 
 def _check_removed(request: RunRequest, around: CommandContext) -> None:

@@ -16,10 +16,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from kubectl_eksdoc.cli import confirming, exits, opening
-from kubectl_eksdoc.cli.confirming import check_writable
+from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.options import check_writable
 from kubectl_eksdoc.drain.command import new_run, rollback
 from kubectl_eksdoc.drain.command.invocation import (
     RunAnnotations,
@@ -251,7 +251,7 @@ def carrying_on(wanted: NewRun, run: str, around: CommandContext, resumed: bool 
 
 def by_itself(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
     """With the exit code of a process that was interrupted where that is all: whoever started it starts it again."""
-    return replace(answer, exit_code=exits.INTERRUPTED) if ended.stopped == TOLD_TO_END else answer
+    return replace(answer, exit_code=streams.INTERRUPTED) if ended.stopped == TOLD_TO_END else answer
 
 
 def _found(runs: RunStore, run: str) -> tuple[GoOn | RunOver, Journaled] | None:
@@ -267,9 +267,9 @@ def _found(runs: RunStore, run: str) -> tuple[GoOn | RunOver, Journaled] | None:
 def _over(run: str, how: RunOver, around: CommandContext) -> CommandAnswer:
     around.note(f"run {run} has ended already: {how.why}")
     if how.whole:
-        return CommandAnswer("", exits.CLEAN)
+        return CommandAnswer("", streams.CLEAN)
     around.note("it does not continue automatically; drain resume continues it, drain rollback uncordons the nodes")
-    return CommandAnswer("", exits.STOPPED)
+    return CommandAnswer("", streams.STOPPED)
 
 
 def _check_unlocked(runs: RunStore) -> None:
@@ -379,7 +379,7 @@ class RunController:
         if not which.nodes:
             raise UsageError(f"run {run} has changed no node that is not given back")
         if which.drained != len(which.nodes):
-            drains = confirming.NODES.said(which.drained)
+            drains = options.NODES.said(which.drained)
             notes.said.append(f"the plan of run {run} drains {drains}: this is the number to type")
         if which.there is not None and which.there.phase != RunPhase.ENDED.value and (held := runs.lock()).led:
             notes.said.append(f"it is under way, led by {held.holder} ({which.there.said}): this stops it first")
@@ -427,7 +427,7 @@ class RunController:
             self.live.start()
             return self.live
 
-        name = who.cluster or self.reach().cluster_name or confirming.name_of(who)
+        name = who.cluster or self.reach().cluster_name or options.name_of(who)
         typed = (f"{name} {len(nodes) if count is None else count}".strip(), *also)
         return PreparedRun(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
-from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.options import check_writable
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice

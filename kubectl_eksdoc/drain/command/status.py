@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening
+from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
@@ -79,7 +79,7 @@ def run_attach(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
         with ProgressLine(around.stderr) as progress:
             reader = around.reader(progress)
         attach(reader, watched, edges.clock, frozenset(args.words), show, lambda: told() > 0 or is_left(around.stdout))
-    return CommandAnswer("", exits.CLEAN)
+    return CommandAnswer("", streams.CLEAN)
 
 
 STATUS_COMMAND = "drain status"

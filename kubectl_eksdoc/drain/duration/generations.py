@@ -17,16 +17,18 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.course import DrainTerms, Move, made
 from kubectl_eksdoc.drain.duration.timing import StartTime, learn, learn_stops, stop_of
 from kubectl_eksdoc.drain.new_nodes import surged
-from kubectl_eksdoc.drain.nodes import DrainContext
+from kubectl_eksdoc.drain.nodes import DrainContext, survey
 from kubectl_eksdoc.drain.orders import NodeTasks
 from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
 from kubectl_eksdoc.drain.rounds import Task, at_once, coming_again, domains_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
 from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, pods."""
@@ -391,3 +393,29 @@ def any_waves(world: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> D
     # A percentage may have been of more nodes than are drained after all.
     room = {"" if domain == ALL else domain: count for domain, count in at_once(policy, world.targets).items()}
     return replace(terms, waves={}, at_once=room, domains={name: domains_of(known[name])[1:] for name in nodes})
+
+
+# How long the pods of a cluster take to stop and to start, as the simulator wants it.
+
+
+@frozen
+class PlannedPace:
+    """As long as the plan's p50 has them take, with its `level`."""
+
+    _clock: EvictionTimes
+    _level: float = 0.0
+
+    def start_s(self, pod: Pod) -> float:
+        return self._clock.times_at(pod, self._level)[1]
+
+    def stop_s(self, pod: Pod) -> float:
+        return self._clock.times_at(pod, self._level)[0]
+
+    def run_s(self, pod: Pod) -> float:
+        """Of Jobs nothing tells how long they run."""
+        return float("inf")
+
+
+def pace_of(cluster: Cluster) -> KubeletTimes:
+    """How long the pods of a cluster take, learned from those that run."""
+    return PlannedPace(EvictionTimes(survey(cluster, (), DrainPolicy())))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.report import comparison, handoffs, rows, steps
+from kubectl_eksdoc.drain.report import comparison, handoffs, rows
+from kubectl_eksdoc.drain.report import verdict as steps
 from kubectl_eksdoc.drain.report.findings import (
     Cause,
     Group,

@@ -8,7 +8,8 @@ from itertools import groupby
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan_changes import Comparison
-from kubectl_eksdoc.drain.report import comparison, handoffs, rows, steps
+from kubectl_eksdoc.drain.report import comparison, handoffs, rows
+from kubectl_eksdoc.drain.report import verdict as steps
 from kubectl_eksdoc.drain.report.findings import (
     Group,
     by_when,

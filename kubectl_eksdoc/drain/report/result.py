@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.drain import outcome, result
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import Means
@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.report.result_parts import (
     estimate_of,
     lower_bound_of,
 )
-from kubectl_eksdoc.drain.report.steps import BUT_OPEN, NO_RE_EVICTIONS
+from kubectl_eksdoc.drain.report.verdict import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod
 from kubectl_eksdoc.report.command_result import CommandResult, metadata

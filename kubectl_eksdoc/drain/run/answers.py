@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.actions import Delete, Evict, OfPod, Restart

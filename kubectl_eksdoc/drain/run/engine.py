@@ -15,18 +15,16 @@ from math import inf
 
 from kubectl_eksdoc.drain.outcome import DrainTarget, PodVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.actions import NodeActions, VolumeDetaching
-from kubectl_eksdoc.drain.run.balancers import Excluding
+from kubectl_eksdoc.drain.run.actions import Excluding, NodeActions, VolumeDetaching
 from kubectl_eksdoc.drain.run.events import Happened, RunMoment
 from kubectl_eksdoc.drain.run.eviction_requests import EvictionRequests
-from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds
+from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds, WaveGate
 from kubectl_eksdoc.drain.run.limits import ILL_S, SETTLES_S, RunLimits
 from kubectl_eksdoc.drain.run.observed import LatePods, Observations, Replies
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.replacements import Protecting, ReplacementTimes
 from kubectl_eksdoc.drain.run.stall_timeouts import Stopping
 from kubectl_eksdoc.drain.run.state import THE_RUN, DrainedNode, DrainRunState, NodePhase
-from kubectl_eksdoc.drain.run.waves import WaveGate
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,

@@ -29,7 +29,7 @@ from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.result import PendingPod, Record
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Delete, Errand, Evict, Hook, Restart
 from kubectl_eksdoc.model.journal import DONE, Entry, JournalIntent, JournalNote, RunPhase

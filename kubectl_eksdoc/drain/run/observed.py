@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.actions import VolumeDetaching
+from kubectl_eksdoc.drain.run.actions import Excluding, VolumeDetaching
 from kubectl_eksdoc.drain.run.answers import ACCEPTED, error_of, made_for, meaning
-from kubectl_eksdoc.drain.run.balancers import Excluding
 from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.eviction_requests import EvictionRequests
 from kubectl_eksdoc.drain.run.guards import RunHolds
@@ -20,8 +19,8 @@ from kubectl_eksdoc.drain.run.pod_evictions import PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.replacements import Protecting
 from kubectl_eksdoc.drain.run.stall_timeouts import Stopping, alarm, is_stuck, said_of
 from kubectl_eksdoc.drain.run.state import ENDS, DrainedNode, DrainRunState, NodePhase
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.cordon import foreign_drain
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.kubernetes.news import AllPods, AttachedVolumes, News, PodGone, PodIs, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.actions import (
     Cordon,

@@ -1,6 +1,6 @@
 """Drains that somebody else is running: which pods are left on each node, what each waits for, and about how long yet.
 
-A cordoned node, or one with somebody's sign (`kubernetes.cordon.foreign_drain`), counts as being drained: the cluster
+A cordoned node, or one with somebody's sign (`kubernetes.drain_filters.foreign_drain`), counts as being drained: the cluster
 does not say who drains it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
 """
 
@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.cordon import ForeignDrain, as_nobodys, by_locks, foreign_drain
+from kubectl_eksdoc.kubernetes.drain_filters import ForeignDrain, as_nobodys, by_locks, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.budgets import Budget

@@ -22,8 +22,8 @@ from kubectl_eksdoc.drain.run.stall_timeouts import (
     said_of,
 )
 from kubectl_eksdoc.drain.run.state import DrainRunState
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.cordon import foreign_drain
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.actions import Protect, Release
 from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod

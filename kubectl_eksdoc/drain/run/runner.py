@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.session.ports import ClusterReader
+    from kubectl_eksdoc.ports import ClusterReader
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ from kubectl_eksdoc.drain.run.result import noted_of, to_give_back
 from kubectl_eksdoc.drain.run.stall_timeouts import in_waves
 from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, OfPod, Release, Restore

@@ -18,8 +18,8 @@ from kubectl_eksdoc.drain.run.journal import is_another
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.state import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.cordon import foreign_drain
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration

@@ -67,7 +67,7 @@ def held(what: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
 
 
 class DemoReader:
-    """The demo cluster as a `session.ports.ClusterReader`; `raw` gets all of its objects."""
+    """The demo cluster as a `ports.ClusterReader`; `raw` gets all of its objects."""
 
     def __init__(self, raw: RawObjects | None = None, scene: str = "") -> None:
         self._raw = raw
@@ -112,7 +112,7 @@ WHERE = "the demo"
 
 
 class DemoBeside:
-    """A `session.ports.ExtraReader` over the objects and texts of a scene, which it decodes on request."""
+    """A `ports.ExtraReader` over the objects and texts of a scene, which it decodes on request."""
 
     def __init__(self, scene: str) -> None:
         self._scene = scene

@@ -20,13 +20,16 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
 from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
-from kubectl_eksdoc.embedded.serving.requests import Action, ServedUser, TokenUsers, check
-from kubectl_eksdoc.embedded.serving.targets import (
+from kubectl_eksdoc.embedded.serving.requests import (
     METRICS_TEXT,
+    Action,
     Reply,
     ServedRequest,
     ServedTarget,
+    ServedUser,
+    TokenUsers,
     action_of,
+    check,
     names_enough,
     status_reply,
     target_of,
@@ -35,7 +38,7 @@ from kubectl_eksdoc.embedded.serving.targets import (
 from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, expired
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.plane import ControlPlane

@@ -17,19 +17,19 @@ from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, schema_in
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
-from kubectl_eksdoc.kubernetes.api.resources import Served
-from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
-from kubectl_eksdoc.kubernetes.api.statuses import (
+from kubectl_eksdoc.kubernetes.api.resources import (
     ApiRefusal,
     ApiStatus,
     Details,
+    Served,
     StatusCause,
     bad_request,
     invalid,
 )
+from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_of_custom
 from kubectl_eksdoc.kubernetes.api.workload_validation import (
     FORBIDDEN,

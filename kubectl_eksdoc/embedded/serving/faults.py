@@ -14,19 +14,21 @@ from enum import Enum
 from threading import Lock
 
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
-from kubectl_eksdoc.embedded.serving.requests import ADMIN, Action, forbidden
-from kubectl_eksdoc.embedded.serving.targets import (
+from kubectl_eksdoc.embedded.serving.requests import (
+    ADMIN,
+    Action,
     ConnectionLost,
     NoAnswer,
     Reply,
     RequestHandler,
     ServedRequest,
+    forbidden,
     status_reply,
     verb_of,
     words_of,
 )
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause, expired, modified
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, StatusCause, expired, modified
 from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode

@@ -23,7 +23,7 @@ from threading import Lock, Thread
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from kubectl_eksdoc.embedded.serving.targets import (
+from kubectl_eksdoc.embedded.serving.requests import (
     ConnectionLost,
     NoAnswer,
     Reply,
@@ -31,7 +31,7 @@ from kubectl_eksdoc.embedded.serving.targets import (
     ServedRequest,
     status_reply,
 )
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, bad_request
 from kubectl_eksdoc.kubernetes.guards import AS
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 

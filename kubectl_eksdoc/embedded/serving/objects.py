@@ -24,13 +24,11 @@ from kubectl_eksdoc.embedded.serving.bodies import (
 )
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
-from kubectl_eksdoc.embedded.serving.requests import ServedUser
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
+from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest, ServedTarget, ServedUser
 from kubectl_eksdoc.embedded.serving.validation import check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
-from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
-from kubectl_eksdoc.kubernetes.api.statuses import (
+from kubectl_eksdoc.kubernetes.api.resources import (
     ApiRefusal,
     ApiStatus,
     Details,
@@ -39,6 +37,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     modified,
     not_found,
 )
+from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.kubernetes.api.workload_validation import negative
 from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value

@@ -13,11 +13,9 @@ from functools import cache
 
 from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape, unfit
-from kubectl_eksdoc.embedded.serving.targets import ServedTarget
-from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
-from kubectl_eksdoc.kubernetes.api.statuses import (
-    bad_request,
-)
+from kubectl_eksdoc.embedded.serving.requests import ServedTarget
+from kubectl_eksdoc.kubernetes.api import resources, shapes, workload_validation
+from kubectl_eksdoc.kubernetes.api.resources import bad_request
 from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, budget_problems
 from kubectl_eksdoc.kubernetes.guards import refusal
 from kubectl_eksdoc.model import kinds
@@ -172,4 +170,4 @@ def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
     held = store.get(NAMESPACES, ("", namespace))
     labels = (at(held.meta, "labels") if held is not None else None) or {}
     if said := refusal(str(labels.get(ENFORCED, "")), spec):
-        raise statuses.forbidden(kinds.PODS, name, said)
+        raise resources.forbidden(kinds.PODS, name, said)

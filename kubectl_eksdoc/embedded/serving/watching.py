@@ -20,11 +20,10 @@ from kubectl_eksdoc.embedded.catalogue import (
 )
 from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest, ServedTarget
 from kubectl_eksdoc.embedded.tables import IncludeObject, partial, partial_list, table
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import Served
-from kubectl_eksdoc.kubernetes.api.statuses import expired
+from kubectl_eksdoc.kubernetes.api.resources import Served, expired
 from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode

@@ -14,17 +14,15 @@ from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes import applying
 from kubectl_eksdoc.changes.applying import Again, Proposal
 from kubectl_eksdoc.changes.engine import Kind, World
-from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags, check_writable, confirm
+from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import non_empty
+from kubectl_eksdoc.cli.options import ConfirmationFlags, check_writable, confirm, non_empty
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.apply import Ports, fix_of, proofs, tried
 from kubectl_eksdoc.imds_probe.command import request as reading
-from kubectl_eksdoc.imds_probe.command.fix_options import WATCH_FOR_S, Active, FixRequest
 from kubectl_eksdoc.imds_probe.command.probing import manner_of
-from kubectl_eksdoc.imds_probe.command.request import ImdsProbeRequest
+from kubectl_eksdoc.imds_probe.command.request import WATCH_FOR_S, Active, FixRequest, ImdsProbeRequest
 from kubectl_eksdoc.imds_probe.fix_choice import chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.report.fix import FixReport, action, head
@@ -46,7 +44,7 @@ from kubectl_eksdoc.model.machines import Instance
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.probes.command import ClockAround
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.wiring.changes import node_classes_of
+from kubectl_eksdoc.wiring.runs import node_classes_of
 
 COMMAND = f"{reading.NAME} --apply"
 _PROVES_LITTLE = (
@@ -92,7 +90,7 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
         report = _shown(asking, session)
         if asking.fix.dry:
             return _dry(asking, report, session)
-        refused = (f"nothing is done: {report.forbidden}", exits.FAILS) if report.forbidden else None
+        refused = (f"nothing is done: {report.forbidden}", streams.FAILS) if report.forbidden else None
         confirming = partial(_confirm, asking, session, report.act)
         proposal = Proposal(report, (report.act, report.forbidden), confirming, refused)
 
@@ -150,7 +148,7 @@ def _dry(asking: _Fixing, report: FixReport, session: ClusterSession) -> Command
         with closing(node_classes_of(asking.around.connection)) as classes:
             well, said = tried(report.act, "eksdoc-dry-run", MetadataChanges(session.believed), classes)
     asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
-    code = exits.FAILS if report.forbidden or not well else exits.CLEAN
+    code = streams.FAILS if report.forbidden or not well else streams.CLEAN
     return opening.answer(replace(report, tried=said), asking.around, code)
 
 
@@ -293,7 +291,7 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     act = _reverting(made, saved.past, session, around)
     if not act.nodes:
         around.note(f"nothing that fix {ident} has changed is left to set back")
-        return CommandAnswer("", exits.FAILS)
+        return CommandAnswer("", streams.FAILS)
     given = asking.request.given | {"apply": True, "undo": ident}
     report = FixReport(
         saved.text("fix"), act, session.cluster, options=given, undoes=ident, recognised=session.recognised

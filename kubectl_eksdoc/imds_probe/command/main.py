@@ -14,10 +14,10 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import command as fleet_options
 from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
-from kubectl_eksdoc.imds_probe.command import fix_options
+from kubectl_eksdoc.imds_probe.command import request as fix_options
 from kubectl_eksdoc.imds_probe.command import request as reading
 from kubectl_eksdoc.imds_probe.command.request import ImdsProbeRequest
-from kubectl_eksdoc.model.documents import IMDS_PROBE
+from kubectl_eksdoc.model.api_objects import IMDS_PROBE
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.cli import exits, opening, rights
-from kubectl_eksdoc.cli.confirming import NODES, check_writable, confirm
+from kubectl_eksdoc.cli import opening, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import NODES, check_writable, confirm
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.command import request as reading
-from kubectl_eksdoc.imds_probe.command.fix_options import Active
-from kubectl_eksdoc.imds_probe.command.request import ImdsProbeRequest
+from kubectl_eksdoc.imds_probe.command.request import Active, ImdsProbeRequest
 from kubectl_eksdoc.imds_probe.probe import prepared, probed, tried
 from kubectl_eksdoc.imds_probe.probe_result import (
     IMAGE,
@@ -126,7 +125,7 @@ def _active(asking: _Asking, cluster: Cluster, ground: ProbeNamespace) -> Comman
     if asking.active.dry:
         report = ActiveReport(cluster, plan, options=asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return opening.answer(report, around, exits.FAILS if report.refused else exits.CLEAN)
+        return opening.answer(report, around, streams.FAILS if report.refused else streams.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
@@ -149,5 +148,5 @@ def _active(asking: _Asking, cluster: Cluster, ground: ProbeNamespace) -> Comman
     else:
         found = Probed((), "")
     report = ActiveReport(cluster, plan, found, options=asking.given)
-    code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
+    code = streams.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
     return opening.answer(report, around, code)

@@ -7,9 +7,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.options import non_empty, since_from
+from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, non_empty, since_from
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
@@ -125,7 +126,7 @@ _LATEST = 20
 def tell_open(session: ClusterSession, around: CommandContext) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
     from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
-    from kubectl_eksdoc.wiring.changes import saved_changes
+    from kubectl_eksdoc.wiring.runs import saved_changes
 
     if not around.source.live or isinstance(session.aws, Unknown):
         return
@@ -140,3 +141,175 @@ def tell_open(session: ClusterSession, around: CommandContext) -> None:
         for does, flag in (("continue", "--resume"), ("revert", "--undo")):
             words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *opening.reached_by(around, session))
             around.note(f"  {does} it: {shlex.join(words)}")
+
+
+# The flags of ``imds-probe --apply`` and ``--active``: which fix, how it is confirmed, how long it is followed.
+
+
+WATCH_FOR_S = 3600.0
+
+
+@frozen
+class FixRequest:
+    """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: "" (none), ``client``
+    or ``server``."""
+
+    name: str
+    dry: str
+    given: ConfirmationFlags
+    watch_s: float
+    resume: str = ""
+    undo: str = ""
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Apply a fix (--active verifies it from pods)")
+    add_switch(group, "--apply", "apply the fix that --fix names and verify the result")
+    add_text(
+        group,
+        "--fix",
+        "NAME",
+        "fix to apply: instance-options, node-class or template-version, as listed without --apply",
+    )
+    add_flag(
+        group,
+        "--watch-for",
+        "TIME",
+        "stop following after this time; a node group update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        WATCH_FOR_S,
+    )
+    add_text(
+        group,
+        "--resume",
+        "ID",
+        "resume an interrupted fix from its journal on this machine; completed steps are not repeated",
+    )
+    add_text(
+        group,
+        "--undo",
+        "ID",
+        "revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
+    )
+    group = parser.add_argument_group("Confirmation and dry run")
+    options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
+    options.add_dry_run(group, "show what would be done", "ask EC2 or the API server whether it would accept it")
+
+
+def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest | None:
+    """None: nothing is to be carried out.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = FixRequest(
+        args.fix, options.dry_from(args), options.given_from(args, NODES), args.watch_for, args.resume, args.undo
+    )
+    if not args.apply:
+        if (found.name, found.watch_s, found.resume, found.undo) != ("", WATCH_FOR_S, "", ""):
+            raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
+        return None
+    given = [
+        flag for flag, value in (("--fix", found.name), ("--resume", found.resume), ("--undo", found.undo)) if value
+    ]
+    if not given:
+        hint = "imds-probe without --apply tells which there are."
+        raise UsageError("--apply wants one fix: --fix NAME", hint)
+    if len(given) > 1:
+        raise UsageError(f"--apply does one thing: {' and '.join(given)} do not go together", "Leave one of them away.")
+    if found.undo and (args.active or request.nodes or request.groups):
+        raise UsageError("--undo reverts a fix as it was carried out: no other nodes, and no --active")
+    if args.active and found.name == "node-class":
+        raise UsageError(
+            "--active proves a fix on nodes that run, and after node-class Karpenter makes others",
+            "Leave --active away, and probe once the new nodes are there: imds-probe --active.",
+        )
+    if request.pod:
+        raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
+    if found.resume and (found.dry or request.nodes or request.groups):
+        raise UsageError("--resume continues a fix as it was started: no other nodes, and no dry run")
+    return found
+
+
+# The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
+
+
+WAIT_S = 90.0
+
+
+@frozen
+class Active:
+    """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
+
+    every: bool
+    image: str
+    namespace: str
+    wait_s: float
+    given: ConfirmationFlags
+    dry: str
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """As they were given, by the names of the flags."""
+        return options.non_empty(
+            {
+                "active": True,
+                "all-nodes": self.every,
+                "image": self.image,
+                "probe-namespace": self.namespace,
+                "wait-for": values.duration_text(self.wait_s),
+                "dry-run": self.dry,
+            }
+        )
+
+
+def add_active_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
+    add_switch(
+        group,
+        "--active",
+        "test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
+    )
+    add_switch(group, "--all-nodes", "test on every node, not on one node of each kind")
+    add_text(
+        group,
+        "--image",
+        "IMAGE",
+        "image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
+    )
+    add_text(
+        group,
+        "--probe-namespace",
+        "NAME",
+        "namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
+        "security must allow hostNetwork for the full test",
+    )
+    add_flag(
+        group,
+        "--wait-for",
+        "TIME",
+        f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
+        values.some_seconds,
+        WAIT_S,
+    )
+
+
+def active_from(args: argparse.Namespace, named: bool) -> Active | None:
+    """None: nothing is to be measured. `named`: a pod or nodes are.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    given, dry = options.given_from(args, NODES), options.dry_from(args)
+    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)
+    if args.active:
+        if found.every and named:
+            raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
+        return found
+    if found != Active(False, "", "", WAIT_S, ConfirmationFlags(), ""):
+        raise UsageError(
+            "flags that make or change something are given without --active and without --apply",
+            "Add --active to test it from pods, or --apply --fix NAME to fix it.",
+        )
+    return None

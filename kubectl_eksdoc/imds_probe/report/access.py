@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ResultComparison
-from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe import affected
 from kubectl_eksdoc.imds_probe.affected import Effect

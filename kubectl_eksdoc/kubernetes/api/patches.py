@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, bad_request
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc, same_json, without_nulls
 

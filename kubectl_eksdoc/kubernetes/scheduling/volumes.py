@@ -16,8 +16,15 @@ from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, Sched
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
-from kubectl_eksdoc.model.placing import NodeTerm, any_matches
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import (
+    Claim,
+    CSINode,
+    NodeTerm,
+    PersistentVolume,
+    StorageClass,
+    VolumeAttachment,
+    any_matches,
+)
 
 WAITS = "WaitForFirstConsumer"
 _BETA_TO_GA = {

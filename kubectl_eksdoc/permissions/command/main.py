@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
-from kubectl_eksdoc.cli import exits, opening, options, values
+from kubectl_eksdoc.cli import opening, options, streams, values
 from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
@@ -331,4 +331,6 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
     report = HeldReport(found, cluster, options=request.given, tool_version=__version__)
     states = [each.held for each in found]
-    return opening.answer(report, around, exits.FAILS if False in states else exits.UNKNOWN if None in states else 0)
+    return opening.answer(
+        report, around, streams.FAILS if False in states else streams.UNKNOWN if None in states else 0
+    )

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays, unknown_flag
 from kubectl_eksdoc.cli.rights import Places, Right, asked
 from kubectl_eksdoc.cli.rights import commands as registered
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.in_cluster.command import IN_CLUSTER
 from kubectl_eksdoc.model import kinds
@@ -20,7 +20,6 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.permissions.grants import (
     READING_ACTIONS,
     IamAction,
@@ -289,9 +288,9 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
 def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
     if not _chooses(command):
         return rights.in_cluster(name, command.flags, opted)
+    from kubectl_eksdoc.check.baseline import needs_of
     from kubectl_eksdoc.check.command.request import chosen_from
     from kubectl_eksdoc.check.read import kinds_for
-    from kubectl_eksdoc.check.registry import needs_of
 
     held: tuple[Right, ...] = ()
     if not command.args.kubeconfig_secret:
@@ -307,8 +306,8 @@ def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple
 def _of_aws(command: Invocation, name: str) -> tuple[AwsOperation, ...]:
     found = rights.of_aws(name)
     if _chooses(command) and not name.endswith(IN_CLUSTER):
+        from kubectl_eksdoc.check.baseline import needs_of
         from kubectl_eksdoc.check.command.request import chosen_from
-        from kubectl_eksdoc.check.registry import needs_of
 
         besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
         return (*registered.asked(needs_of(chosen_from(command.args))), *besides)

@@ -18,15 +18,18 @@ from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_NAME_FIELD, NODE_TE
 from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, OncePerDocument, Owners
-from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
-from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
-from kubectl_eksdoc.simulator.workloads.templates import (
+from kubectl_eksdoc.simulator.workloads.owning import (
     HASH_LABEL,
+    Index,
+    ObjectController,
+    OncePerDocument,
+    Owners,
     PodTemplates,
     Revisions,
     hash_in,
 )
+from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
+from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 
 # On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
 #

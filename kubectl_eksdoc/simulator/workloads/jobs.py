@@ -16,9 +16,15 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry, put
 from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner, may_be_adopted
+from kubectl_eksdoc.simulator.workloads.owning import (
+    Index,
+    ObjectController,
+    Owners,
+    PodTemplates,
+    keys_of_owner,
+    may_be_adopted,
+)
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
-from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 JOBS = kinds.JOBS.full_name
 BURST = 500

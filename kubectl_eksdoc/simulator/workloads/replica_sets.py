@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cmp_to_key
 from math import log2
 
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.kubernetes.budgets import amount_of
 from kubectl_eksdoc.kubernetes.replacement import Replacement, by_owner
 from kubectl_eksdoc.model import kinds
@@ -26,10 +26,10 @@ from kubectl_eksdoc.simulator.workloads.owning import (
     Index,
     ObjectController,
     Owners,
+    PodTemplates,
     group_of,
     is_missing,
 )
-from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 # Which pods of a replica set go first when there are too many.
 #

@@ -15,9 +15,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import OncePerDocument, reference_to
+from kubectl_eksdoc.simulator.workloads.owning import OncePerDocument, hash_of, reference_to, text_of
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled
-from kubectl_eksdoc.simulator.workloads.templates import hash_of, text_of
 
 Sizes = list[tuple[StoredItem, int]]
 

@@ -15,13 +15,16 @@ from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import CLAIMS, PODS, Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER
 from kubectl_eksdoc.simulator.workloads.owning import (
+    HASH_LABEL,
     Index,
     ObjectController,
     Owners,
+    PodTemplates,
+    Revisions,
     keys_of_owner,
     may_be_adopted,
+    template_of,
 )
-from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, PodTemplates, Revisions, template_of
 
 # The status of a StatefulSet.
 #

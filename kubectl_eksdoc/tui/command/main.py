@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import bare, exits, streams
+from kubectl_eksdoc.cli import bare, streams
 from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, no_terminal
 from kubectl_eksdoc.cli.options import asked
@@ -111,13 +111,13 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext)
         return replay.show_again(written, missing, light, asked(args, around))
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
-        return CommandAnswer("", exits.USAGE)
+        return CommandAnswer("", streams.USAGE)
     from kubectl_eksdoc.drain.command.screen_runs import ScreenRuns
 
     around = asked(args, around)
     with ScreenRuns(around) as runs:
         code = around.open_screens(opening(around, runs))
-    return CommandAnswer("", exits.STOPPED if runs.left_in_the_middle else code)
+    return CommandAnswer("", streams.STOPPED if runs.left_in_the_middle else code)
 
 
 def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Opening:

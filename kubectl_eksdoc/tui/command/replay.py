@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, streams
+from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import HONOURED, GlobalOptions
@@ -43,7 +43,7 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
         streams.say(
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
         )
-        return CommandAnswer("", exits.USAGE)
+        return CommandAnswer("", streams.USAGE)
     from kubectl_eksdoc.tui.replay import ShownRun
 
     look = opening.decide(around, around.stderr)

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from kubectl_eksdoc.drain.command.screen_ports import ActiveRun, PreparedRun, RunKind
 from kubectl_eksdoc.drain.report.findings import allowed_by, grouped
 from kubectl_eksdoc.drain.report.plan import DrainView, in_brief
-from kubectl_eksdoc.drain.report.steps import how_skipped
+from kubectl_eksdoc.drain.report.verdict import how_skipped
 from kubectl_eksdoc.drain.run.events import WENT_WRONG
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.runner import DryRunResult

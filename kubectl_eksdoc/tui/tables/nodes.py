@@ -20,12 +20,12 @@ from kubectl_eksdoc.drain.report.plan import (
     in_brief,
 )
 from kubectl_eksdoc.drain.report.rows import OF_NODE, of_node
+from kubectl_eksdoc.errors import matches
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
 from kubectl_eksdoc.model.snapshots import LastView
-from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.report.text import Cell, Column, Tone, counted
 from kubectl_eksdoc.tui.tables.pods import Cells, Sheet, Widths, once_a_view
 from kubectl_eksdoc.tui.tables.pods import cells as room_of

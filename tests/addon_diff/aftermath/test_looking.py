@@ -10,9 +10,9 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.after import look_back
 from kubectl_eksdoc.addon_diff.after_facts import PastFacts, State, UpdateReview
+from kubectl_eksdoc.addon_diff.fields import Usage
 from kubectl_eksdoc.addon_diff.outcome import asked_for
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc

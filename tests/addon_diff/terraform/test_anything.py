@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.terraform_requests import Kind, generations
+from kubectl_eksdoc.model.addons import AddonResource, ProviderConstraint, TerraformPlan
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.terraform import AddonResource, ProviderConstraint, TerraformPlan
 from tests.addon_diff.terraform.worlds import NEW, OLD, World, judged, values
 from tests.examples import examples
 from tests.host.terraform_plans import a_change, a_plan

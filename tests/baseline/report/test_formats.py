@@ -13,7 +13,7 @@ import pytest
 import kubectl_eksdoc.report.schemas as schemas
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, outline_of
-from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.baseline.side import Side, findings_since
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
-from kubectl_eksdoc.model.check_needs import CheckNeed
+from kubectl_eksdoc.model.kinds import CheckNeed
 from kubectl_eksdoc.model.quantities import Version
 from tests.cli.running import run_cli
 

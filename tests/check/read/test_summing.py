@@ -15,10 +15,9 @@ from kubectl_eksdoc.check.read import PAUSE_S, WAIT_S, refreshed
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.addons import Addon, AddonSide, AddonVersion, AddonVersions, CompatibleVersion, VersionSide
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.eks import Refresh
 from kubectl_eksdoc.model.findings import Code, Finding
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown
 from tests.builders import NOW
 from tests.check.healthy import EKS, healthy
 from tests.sessions import Answered, AppliesNothing

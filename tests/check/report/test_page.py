@@ -8,15 +8,14 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.report import verdict
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
 from kubectl_eksdoc.report.text import unsafe
 from tests.builders import a_node, ago
 from tests.check.healthy import a_healthy_cluster, healthy

@@ -17,13 +17,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.requests import ADMIN
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.cli.running import Ran, called
 from tests.embedded.clients import worlds

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubectl_eksdoc.cli.completion_command import answered
-from kubectl_eksdoc.wiring.names import OFFLINE
+from kubectl_eksdoc.cli.completion_names import OFFLINE
 from tests import needed
 from tests.contracts.source import ROOT
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.cli.completing_offers import NO_FILES, NO_SPACE, Offer, Offers, written
 from kubectl_eksdoc.cli.completion_command import answered
+from kubectl_eksdoc.cli.completion_names import OFFLINE
+from kubectl_eksdoc.cli.completion_sources import NO_FILES, NO_SPACE, Offer, Offers, written
 from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.wiring.names import OFFLINE
 from tests.cli.completing.asked import at, read
 from tests.examples import examples
 from tests.fakes import kubeconfigs

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed
 from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
-from kubectl_eksdoc.coredns_lameduck.placement_values import of_schema, without_spot
-from kubectl_eksdoc.coredns_lameduck.requested import (
+from kubectl_eksdoc.coredns_lameduck.lameduck import (
     AutoscalerRange,
     ChangeRefused,
     Wishes,
     lameduck_wished,
     scale_wished,
 )
+from kubectl_eksdoc.coredns_lameduck.placement_values import of_schema, without_spot
 from kubectl_eksdoc.kubernetes.redaction import MARK
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.model.permissions import Permission
 from tests.builders import a_cluster
 from tests.cli.running import FakeSource, Ran, Typist, called

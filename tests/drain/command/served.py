@@ -12,17 +12,16 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
-from kubectl_eksdoc.cli.context import CommandContext
+from kubectl_eksdoc.cli.context import CommandContext, DrainRunEdges
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.drain.run.apply import RunEdges, open_run
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.kube.lease import micro_time
 from kubectl_eksdoc.kube.requests import real_clock
 from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.news import News
+from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection

@@ -11,8 +11,8 @@ import pytest
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, WatchCut, forbidding
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.wiring import runs
 from tests.drain.command.served import Machine, cordoned, machine
 from tests.drain.command.test_runs import agreed, stopped_early

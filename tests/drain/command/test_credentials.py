@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from tests.drain.command.served import Machine
 from tests.drains.secured import secured
 from tests.embedded.clients import worlds

@@ -26,7 +26,7 @@ from kubectl_eksdoc.drain.run.loop import RunWish
 from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model.budgets import Amount

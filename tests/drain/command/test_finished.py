@@ -23,7 +23,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, Result, RunPhase, RunStarted, Verb
 from kubectl_eksdoc.model.nodes import PROTECTIONS
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import every_controller
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
 from tests.drain.command.served import Machine, machine, opened_fast
 from tests.drain.command.test_desk import desk_of

@@ -14,8 +14,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.actions import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.drain.command.served import Machine, docs, machine
 from tests.drain.command.test_runs import valid
 from tests.drain.singles import nodes, single

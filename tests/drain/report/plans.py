@@ -8,7 +8,7 @@ from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, N
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.findings import grouped, unread
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.steps import steps
+from kubectl_eksdoc.drain.report.verdict import steps
 from kubectl_eksdoc.drain.result import BudgetStatus, DrainPlan, Headroom
 from kubectl_eksdoc.drain.rollover import hand_offs
 from kubectl_eksdoc.model import kinds

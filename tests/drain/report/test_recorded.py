@@ -15,8 +15,8 @@ from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.ports import ClusterReader
 from kubectl_eksdoc.report.text import Look
-from kubectl_eksdoc.session.ports import ClusterReader
 from tests.drain.report.test_same_rows import check_same_rows, check_wide_has_all
 
 render = DrainReport.render

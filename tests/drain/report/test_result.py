@@ -10,7 +10,7 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.model.documents import API_VERSION
+from kubectl_eksdoc.model.api_objects import API_VERSION
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.report import schemas

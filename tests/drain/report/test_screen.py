@@ -11,10 +11,10 @@ from kubectl_eksdoc.drain.command.options import guards
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
-from kubectl_eksdoc.drain.report import steps as prompt
+from kubectl_eksdoc.drain.report import verdict as prompt
 from kubectl_eksdoc.drain.report.findings import causes_of
 from kubectl_eksdoc.drain.report.formats import MOST_LINES, DrainReport
-from kubectl_eksdoc.drain.report.steps import confirmation
+from kubectl_eksdoc.drain.report.verdict import confirmation
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.model import kinds

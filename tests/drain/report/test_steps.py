@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.handoffs import briefly
 from kubectl_eksdoc.drain.report.plan import again, dump_folder
 from kubectl_eksdoc.drain.report.result import PlanResult
-from kubectl_eksdoc.drain.report.steps import BALANCERS, answer, steps
+from kubectl_eksdoc.drain.report.verdict import BALANCERS, answer, steps
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject

@@ -10,7 +10,7 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, NodeIs, PodGone, PodIs, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.actions import (
     Act,

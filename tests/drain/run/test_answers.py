@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.drain.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, read
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from tests.raw_facts import Raw, lines
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Act, ListAttachments, ListPods
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Taint, Volume, VolumeKind
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
+from kubectl_eksdoc.model.placing import Claim, PersistentVolume
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.run.driving import Driven, drained
 

@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.state import NodePhase
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.kubernetes.news import AllBudgets, BudgetIs, News, NodeIs, PodGone, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Cordon, Evict, Look
 from kubectl_eksdoc.model.budgets import Budget

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.balancers import behind_nodes, takes_traffic
+from kubectl_eksdoc.drain.run.actions import behind_nodes, takes_traffic
 from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.stall_timeouts import AGAIN_S, TRIES
 from kubectl_eksdoc.drain.run.state import THE_RUN
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Act, Evict, Exclude, Release

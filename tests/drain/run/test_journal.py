@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.journal import LONGEST_SAID, Cordoned, JournalWriter, only_in, replay
 from kubectl_eksdoc.drain.run.result import GoOn, RunOver, again, nodes_of, told_by
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.model.actions import (
     Change,
     Cordon,

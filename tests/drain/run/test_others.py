@@ -12,8 +12,8 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.other_drains import drained_by_others
 from kubectl_eksdoc.drain.run.result import NotedRun, noted_of, noted_runs, to_give_back
 from kubectl_eksdoc.drain.run.state import NodePhase
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.kubernetes.cordon import SIGNS, CordonMark, Mark, as_nobodys, foreign_drain
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
+from kubectl_eksdoc.kubernetes.drain_filters import SIGNS, CordonMark, Mark, as_nobodys, foreign_drain
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodGone, PodIs, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster

@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.replacements import EMPTY, JOINED, why_protected
 from kubectl_eksdoc.drain.run.stall_timeouts import AGAIN_S, TRIES
 from kubectl_eksdoc.drain.run.state import THE_RUN
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllNodes, News, NodeIs, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint

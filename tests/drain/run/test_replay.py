@@ -19,7 +19,7 @@ from kubectl_eksdoc.drain.run.replay import (
     of_events,
     of_journal,
 )
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.actions import Cordon, Evict, Restore
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Entries, Entry, JournalNote, RunEnd, RunEvent, RunEvents
 from tests.builders import NOW, a_pod

@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.progress import standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, Hold, same_name_holds
 from kubectl_eksdoc.kubernetes.news import BudgetIs, News, PodGone, PodIs, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Evict

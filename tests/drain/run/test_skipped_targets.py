@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.progress import standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.result import NodePlacements, Record
 from kubectl_eksdoc.drain.run.runner import engine_again, rest_of
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster

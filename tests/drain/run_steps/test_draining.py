@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.duration.generations import pace_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan

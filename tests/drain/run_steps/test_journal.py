@@ -22,7 +22,7 @@ from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener, ask_run, list_runs
 from kubectl_eksdoc.kube.runs import read_run as read_stored
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.model.actions import Cordon, Evict
 from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalIntent, JournalNote, RunPhase, RunSummary
 from kubectl_eksdoc.wiring.runs import JournalLocation

@@ -18,7 +18,7 @@ from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.progress import Reason
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, StatusCause
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value

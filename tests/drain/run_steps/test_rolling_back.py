@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, replay
 from kubectl_eksdoc.drain.run.runner import TRIES, RolledBack, RunEnvironment, roll_back
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model.actions import Act, Cordon, Evict, OfNode, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, with_value

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.duration.generations import pace_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.run.other_drains import Replanning
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, PodIs
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, Delete, Evict, Protect

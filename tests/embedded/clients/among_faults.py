@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.embedded.faults import ALL, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Faulty
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.targets import RequestHandler
+from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 
 MET = tuple(named.name for named in ALL if named.of_requests)
 

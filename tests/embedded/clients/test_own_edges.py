@@ -25,7 +25,7 @@ from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load, load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, LivePodReader

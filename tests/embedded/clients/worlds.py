@@ -23,8 +23,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     restricted,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.embedded.deprecated_uses import DeprecatedUse, text
 from tests.simulator.planes import Steady
 

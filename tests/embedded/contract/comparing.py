@@ -12,7 +12,7 @@ import re
 from collections.abc import Set
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.requests import Reply
 from tests.embedded.contract.recorded import Doc
 
 HEADERS = ("Content-Type", "Retry-After")

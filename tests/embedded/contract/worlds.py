@@ -10,8 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from kubectl_eksdoc.embedded.catalogue import Build
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers, restricted
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedRequest, TokenUsers, restricted
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.plane import ControlPlane

@@ -10,8 +10,7 @@ from kubectl_eksdoc.embedded.faults import made, parse
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.faults import FaultyControlPlane, InjectedMishap
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from tests.simulator.planes import (
     BUDGETS,
     NODES,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.cluster_faults import ONCE_AT_S, FaultName, FaultValueKind
-from kubectl_eksdoc.embedded.faults import ALL, check_nodes, made, parse
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.embedded.faults import ALL, ONCE_AT_S, FaultName, FaultValueKind, check_nodes, made, parse
+from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.errors import UsageError
 from tests.embedded.serving.test_faults import HEADERS, a_cluster, faulty
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from tests.embedded.clients import worlds
 
 Doc = dict[str, Any]

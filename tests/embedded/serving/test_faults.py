@@ -24,8 +24,7 @@ from kubectl_eksdoc.embedded.serving.faults import (
     WatchExpired,
 )
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, ConnectionLost, Reply, ServedRequest, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.simulator.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of

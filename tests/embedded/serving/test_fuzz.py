@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, NotUnderstood, decode
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.kubernetes.api.shapes import STRUCTS
 from tests.embedded.clients import worlds
 from tests.examples import examples

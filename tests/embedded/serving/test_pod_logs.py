@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from tests.embedded.serving.asking import Asking
 
 RUNNING: dict[str, Any] = {"running": {"startedAt": "2026-11-20T08:00:00Z"}}

@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.requests import TokenUsers
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest, TokenUsers
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from tests.simulator.test_plane import restless
 

@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from tests.embedded.clients import worlds
 from tests.embedded.serving.asking import Asking, Doc
 

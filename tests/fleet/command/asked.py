@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kubectl_eksdoc.model.fleet import Member, Outcome
+from kubectl_eksdoc.model.cluster import Member, Outcome
 from tests.cli.running import Ran, Terminal, called
 from tests.fakes import kubeconfigs
 from tests.fleet.answers import an_answer
@@ -16,7 +16,7 @@ CONTEXTS = ("prod-eu", "prod-us", "staging")
 
 @dataclass
 class Answering:
-    """The port `fleet.members.Members`, and what it was opened with. Mutable."""
+    """The port `fleet.command.Members`, and what it was opened with. Mutable."""
 
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.fleet.clusters import summed
 from kubectl_eksdoc.fleet.report import FleetReport
-from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, Outcome
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome
 from kubectl_eksdoc.report.text import Look, unsafe
 from tests.fleet.answers import a_finding, a_member, an_answer, refused
 from tests.report.golden import TABLES, AnswerFormats

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Calls, Node
-from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.ports import ClusterReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from tests.aws.test_live import live

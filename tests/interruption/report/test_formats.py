@@ -15,8 +15,8 @@ import pytest
 import kubectl_eksdoc.report.schemas as schemas
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.interruption.report import InterruptionReport
+from kubectl_eksdoc.model.interruption import Notice
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.queues import Notice
 from kubectl_eksdoc.report.text import Look
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod

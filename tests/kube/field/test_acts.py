@@ -18,7 +18,7 @@ from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.live_field import LiveRunField
 from kubectl_eksdoc.kube.writes import eviction, options
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import RESTARTED_AT, Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.model.api_objects import Doc, at

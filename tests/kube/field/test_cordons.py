@@ -16,9 +16,9 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.targets import RequestHandler
+from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 from kubectl_eksdoc.kube.live_field import LiveRunField
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, Exclude, OfNode, Protect, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value

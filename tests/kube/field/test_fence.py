@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.targets import RequestHandler
+from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 from kubectl_eksdoc.errors import LockLost, Unauthorized
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
@@ -25,7 +25,7 @@ from kubectl_eksdoc.kube.live_field import WORKERS, LiveRunField, RenewableField
 from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.requests import MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.target import Credential, Credentials, of_this_process, utc_now
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,

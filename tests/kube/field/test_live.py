@@ -21,7 +21,7 @@ from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.live_field import LiveRunField
 from kubectl_eksdoc.kube.reads import FOR_GOOD, FailureStreak, GaveUp
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, ListAttachments

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.requests import JSON, Clock, SentRequest
-from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
 from tests.fakes.sender import START
 from tests.kube.spaces import SPACE, an_api, directly
 

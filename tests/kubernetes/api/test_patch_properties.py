@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.api.patches import DEEPEST, apply_json_patch, apply_merge, apply_strategic
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import BUDGET_FIELDS
 

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api import patches
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import BUDGET_FIELDS, POD_FIELDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.schedules import parsed
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import EBS, Storage, ebs_volume_id
 from kubectl_eksdoc.model.nodes import Node, Pod, Volume, VolumeKind
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from tests.builders import ROOM, a_claimed, a_node, a_pod
 from tests.examples import examples
 

@@ -14,9 +14,18 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass, SchedulingTraits
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
+from kubectl_eksdoc.model.placing import (
+    Claim,
+    HostPort,
+    NodeDemand,
+    NodeTerm,
+    PersistentVolume,
+    Placement,
+    PodTerm,
+    Requests,
+    Spread,
+)
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Labels, Requirement, Selector, from_parts
-from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_pod, ago
 from tests.examples import examples
 

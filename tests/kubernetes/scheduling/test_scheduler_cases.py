@@ -10,7 +10,7 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
-from kubectl_eksdoc.model.storage import Claim
+from kubectl_eksdoc.model.placing import Claim
 from kubectl_eksdoc.objects.placement import NodeSelector, node_terms
 from kubectl_eksdoc.objects.structs import InternedTexts
 from tests import raw_facts

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
-from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.requests import Reply, ServedUser, TokenUsers
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
 from kubectl_eksdoc.model.api_objects import Doc

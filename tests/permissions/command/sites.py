@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.check_needs import FURTHER
+from kubectl_eksdoc.model.kinds import FURTHER
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds

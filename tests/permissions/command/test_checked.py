@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.requests import SentRequest
-from kubectl_eksdoc.kube.reviews import reviewed
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kube.requests import SentRequest, reviewed
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import Permission, Review

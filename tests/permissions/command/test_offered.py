@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kubectl_eksdoc.cli.completion_names import BackgroundReads, NameQuery, names_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.names import BackgroundReads, NameQuery, names_of
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from tests.aws.test_live import prod
 from tests.fakes import kubeconfigs

@@ -9,10 +9,10 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.plane import every_controller
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from kubectl_eksdoc.simulator.store import StoreChange, moment
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
-from kubectl_eksdoc.simulator.workloads.templates import canonical
+from kubectl_eksdoc.simulator.workloads.owning import canonical
 from tests.embedded.clients.worlds import documents
 from tests.examples import one_in
 from tests.simulator.workloads.world import World

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.duration.generations import pace_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
