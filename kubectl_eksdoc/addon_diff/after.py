@@ -7,7 +7,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.after_causes import (
+from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.document_diff import Path
+from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, updated
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
+from kubectl_eksdoc.model.findings import in_order
+from kubectl_eksdoc.model.kinds import Unknown
+
+from .after_causes import (
     ChangeContext,
     TemplateHistory,
     base_of,
@@ -15,7 +24,7 @@ from kubectl_eksdoc.addon_diff.after_causes import (
     in_object,
     is_declared,
 )
-from kubectl_eksdoc.addon_diff.after_facts import (
+from .after_facts import (
     ChangedField,
     EarlierUpdate,
     PastFacts,
@@ -28,14 +37,14 @@ from kubectl_eksdoc.addon_diff.after_facts import (
     unrecorded,
     version_in,
 )
-from kubectl_eksdoc.addon_diff.after_judging import judged
-from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.fields import AddonField, same_value, value_at
-from kubectl_eksdoc.addon_diff.manifests import manifests
-from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, differing
-from kubectl_eksdoc.addon_diff.restoring_patch import Restoring, rebased, recreating, restoring
-from kubectl_eksdoc.addon_diff.revisions import (
+from .after_judging import judged
+from .expected import EKS, owners_of
+from .fields import AddonField, same_value, value_at
+from .manifests import manifests
+from .plan import Judge, plan_update
+from .prediction import AddonUpdateRequest, Mode, differing
+from .restoring_patch import Restoring, rebased, recreating, restoring
+from .revisions import (
     Slot,
     TemplateUpdateStep,
     UnknownRevision,
@@ -44,14 +53,6 @@ from kubectl_eksdoc.addon_diff.revisions import (
     template_in,
     templates_of,
 )
-from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.document_diff import Path
-from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, updated
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.findings import in_order
-from kubectl_eksdoc.model.kinds import Unknown
 
 Charts = Callable[[str], "Doc | Unknown"]
 """By the add-on's version: what its chart sets by default."""

@@ -12,16 +12,17 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.expected import config_of
-from kubectl_eksdoc.addon_diff.fields import MISSING, leaves, merged, same_value, value_at
-from kubectl_eksdoc.addon_diff.manifests import Values, rendered
-from kubectl_eksdoc.addon_diff.revisions import AT_ONCE, Slot, tags
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema
 from kubectl_eksdoc.kubernetes.document_diff import Path, fields_of
 from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+
+from .expected import config_of
+from .fields import MISSING, leaves, merged, same_value, value_at
+from .manifests import Values, rendered
+from .revisions import AT_ONCE, Slot, tags
 
 # Who gave a field the value that it had before an update, as far as revisions tell: EKS, or somebody else.
 

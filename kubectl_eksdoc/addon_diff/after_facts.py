@@ -7,12 +7,6 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.after_causes import Cause, ChangeReason
-from kubectl_eksdoc.addon_diff.expected import EKS, config_of, owners_of
-from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, leaves, value_at
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Mode
-from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep, UnknownRevision, Untouched
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.kubernetes.document_diff import NONE, Path
@@ -22,6 +16,13 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.simulator.store import moment
+
+from .after_causes import Cause, ChangeReason
+from .expected import EKS, config_of, owners_of
+from .fields import MISSING, AddonField, leaves, value_at
+from .plan import AddonPlan
+from .prediction import AddonFacts, Mode
+from .revisions import TemplateUpdateStep, UnknownRevision, Untouched
 
 
 @frozen

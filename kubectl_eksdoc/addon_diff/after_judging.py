@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.after_causes import Cause
-from kubectl_eksdoc.addon_diff.after_facts import (
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.missing_rights import learned
+
+from .after_causes import Cause
+from .after_facts import (
     ChangedField,
     EarlierUpdate,
     Recreating,
@@ -15,17 +22,11 @@ from kubectl_eksdoc.addon_diff.after_facts import (
     UnrecordedFields,
     UpdateReview,
 )
-from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.fields import AddonField, effect_of, same_value, value_of
-from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPrediction, Mode
-from kubectl_eksdoc.addon_diff.revisions import UnknownRevision
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
-from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.missing_rights import learned
+from .exposure import exposed
+from .fields import AddonField, effect_of, same_value, value_of
+from .judging import calls
+from .prediction import Fate, FieldChange, FieldPrediction, Mode
+from .revisions import UnknownRevision
 
 _TOLD = 6
 """So many fields are named in one sentence."""

@@ -12,20 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
-from kubectl_eksdoc.addon_diff.expected import (
-    EKS,
-    EMPTY,
-    ExpectedApply,
-    ExpectedConfig,
-    Witness,
-    applies,
-    config_of,
-    leaves_of,
-)
-from kubectl_eksdoc.addon_diff.fields import MISSING, MissingValue, value_at
-from kubectl_eksdoc.addon_diff.manifests import (
-    objects_of,
-)
 from kubectl_eksdoc.amazon.addon_needs import KNOWN
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
@@ -36,6 +22,21 @@ from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, parse
+
+from .expected import (
+    EKS,
+    EMPTY,
+    ExpectedApply,
+    ExpectedConfig,
+    Witness,
+    applies,
+    config_of,
+    leaves_of,
+)
+from .fields import MISSING, MissingValue, value_at
+from .manifests import (
+    objects_of,
+)
 
 
 def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:

@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from kubectl_eksdoc.addon_diff import outcome
-from kubectl_eksdoc.addon_diff.guards import WORKLOADS, RolloutState, rollout
-from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
 from kubectl_eksdoc.amazon.group_updates import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.changes.engine import Sent, Step, World
 from kubectl_eksdoc.errors import AwsError, ClusterError
@@ -22,6 +19,10 @@ from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.ports import AddonEks, ObjectReader
+
+from . import outcome
+from .guards import WORKLOADS, RolloutState, rollout
+from .outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
 
 SETTLE_S = 60.0
 """So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, FieldChange, Mode
 from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG, EKS, TEXT, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile_plugins import JudgedCorefile, judged
@@ -14,6 +13,8 @@ from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import parse as version_of
+
+from .prediction import AddonFacts, Fate, FieldChange, Mode
 
 _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 

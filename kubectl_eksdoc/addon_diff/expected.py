@@ -11,20 +11,6 @@ from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
-from kubectl_eksdoc.addon_diff.manifests import (
-    AddonManifests,
-    Rendered,
-    Values,
-    built,
-    ends_somewhere,
-    in_registry,
-    may_be,
-    registry_of,
-    stems,
-    upstream,
-)
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.document_diff import (
@@ -51,6 +37,21 @@ from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
 from kubectl_eksdoc.model.knowledge import file
+
+from .fields import MISSING, value_at
+from .manifests import (
+    AddonManifests,
+    Rendered,
+    Values,
+    built,
+    ends_somewhere,
+    in_registry,
+    may_be,
+    registry_of,
+    stems,
+    upstream,
+)
+from .schema_paths import SchemaPaths
 
 EKS = owner_of("eks", "Apply", "", "")
 

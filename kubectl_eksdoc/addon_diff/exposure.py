@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.expected import owners_of
-from kubectl_eksdoc.addon_diff.fields import FieldEffect, Usage, Users, effect_of, leaves, some_of, value_of
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, tool_of
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.api_objects import at, named
@@ -17,6 +14,10 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Asks, Pod
 from kubectl_eksdoc.model.quantities import parse
+
+from .expected import owners_of
+from .fields import FieldEffect, Usage, Users, effect_of, leaves, some_of, value_of
+from .prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, tool_of
 
 _SCALARS = ("boolean", "integer", "number")
 _KINDS = ("string", *_SCALARS, "array", "object")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
+
+from .judging import calls
+from .plan import AddonPlan
+from .prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 
 _ACTIVE = ("", "ACTIVE")
 _MENDABLE = ("UPDATE_FAILED", "DEGRADED")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.always_applied import standing
-from kubectl_eksdoc.addon_diff.expected import EKS, Witness, owners_of
-from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, Users, effect_of, leaves, some_of, value_of
-from kubectl_eksdoc.addon_diff.manifests import all_known, knows_all, manifests, objects_of
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
 from kubectl_eksdoc.model.api_objects import ObjectName, at, named
 from kubectl_eksdoc.model.connection import named as words
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown, missing_rights
+
+from .always_applied import standing
+from .expected import EKS, Witness, owners_of
+from .exposure import exposed
+from .fields import MISSING, AddonField, Users, effect_of, leaves, some_of, value_of
+from .manifests import all_known, knows_all, manifests, objects_of
+from .prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 
 Unread = tuple[ObjectName, Unknown]
 

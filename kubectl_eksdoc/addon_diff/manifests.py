@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.document_diff import Path, fields_of, names_item
@@ -21,6 +20,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
+
+from .fields import value_at
 
 Values = Mapping[Path, Any]
 """Leaves of an object; an item that has nothing but its keys is one itself."""

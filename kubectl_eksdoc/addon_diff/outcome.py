@@ -11,11 +11,6 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, cast
 
-from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, MissingValue, balanced, value_at
-from kubectl_eksdoc.addon_diff.guards import RolloutState
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.amazon import skew
 from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
@@ -30,6 +25,12 @@ from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.network import TargetGroupBinding
+
+from .expected import EKS, owners_of
+from .fields import MISSING, AddonField, MissingValue, balanced, value_at
+from .guards import RolloutState
+from .plan import AddonPlan
+from .prediction import Fate, FieldChange, Mode
 
 
 @frozen

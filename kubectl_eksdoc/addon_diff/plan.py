@@ -5,14 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.corefile import corefile
-from kubectl_eksdoc.addon_diff.expected import ExpectedApply
-from kubectl_eksdoc.addon_diff.exposure import circumstances
-from kubectl_eksdoc.addon_diff.fields import AddonField, MissingValue, leaves, merged
-from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
-from kubectl_eksdoc.addon_diff.manifests import Rendered, addons_of, manifests, rendered, role_rendered
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
 from kubectl_eksdoc.baseline.side import since as comparing_since
@@ -25,6 +17,15 @@ from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+
+from .corefile import corefile
+from .expected import ExpectedApply
+from .exposure import circumstances
+from .fields import AddonField, MissingValue, leaves, merged
+from .judging import Unread, judged, may_return, refused, shared
+from .manifests import Rendered, addons_of, manifests, rendered, role_rendered
+from .prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
+from .schema_paths import SchemaPaths
 
 
 @frozen

@@ -11,11 +11,6 @@ from dataclasses import field
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, missing
-from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
-from kubectl_eksdoc.addon_diff.fields import AddonField, MissingValue, Usage, value_at
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, has_some_build
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
@@ -47,6 +42,12 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
+
+from .always_applied import ObjectSearch, missing
+from .expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
+from .fields import AddonField, MissingValue, Usage, value_at
+from .manifests import NearestManifest, has_some_build
+from .schema_paths import SchemaPaths
 
 # Which fields of an object with a value of their own are others in one document of it than in another.
 

@@ -5,33 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.after import look_back
-from kubectl_eksdoc.addon_diff.after_facts import PastFacts, UpdateReview
-from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, searched
-from kubectl_eksdoc.addon_diff.expected import EKS
-from kubectl_eksdoc.addon_diff.fields import USED_BY, usage
-from kubectl_eksdoc.addon_diff.guards import Guard, Sending, refusals, sending
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, knows_all, objects_of
-from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_update, since
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, OfVersion
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
-from kubectl_eksdoc.addon_diff.terraform_judging import judged, of_change, unjudged
-from kubectl_eksdoc.addon_diff.terraform_requests import (
-    AddonRequest,
-    Kind,
-    declared,
-    generations,
-    requests,
-)
-from kubectl_eksdoc.addon_diff.terraform_result import (
-    JudgedAddonChange,
-    PlannedAddonChange,
-    RequestScope,
-    TerraformJudgement,
-    scope_of,
-    whole,
-)
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_side import addon_past, addon_side, chart_defaults, creation_side, version_side
 from kubectl_eksdoc.aws.asking import at_once
@@ -44,6 +17,34 @@ from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at,
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+
+from .after import look_back
+from .after_facts import PastFacts, UpdateReview
+from .always_applied import ObjectSearch, searched
+from .expected import EKS
+from .fields import USED_BY, usage
+from .guards import Guard, Sending, refusals, sending
+from .manifests import NearestManifest, every_object, knows_all, objects_of
+from .outcome import AddonRollback, way_back
+from .plan import AddonPlan, Judge, SchemaSince, plan_update, since
+from .prediction import AddonFacts, AddonUpdateRequest, OfVersion
+from .schema_paths import SchemaPaths, paths
+from .terraform_judging import judged, of_change, unjudged
+from .terraform_requests import (
+    AddonRequest,
+    Kind,
+    declared,
+    generations,
+    requests,
+)
+from .terraform_result import (
+    JudgedAddonChange,
+    PlannedAddonChange,
+    RequestScope,
+    TerraformJudgement,
+    scope_of,
+    whole,
+)
 
 KINDS = USED_BY
 """What of the cluster is read as a whole: who uses what the add-on switches."""

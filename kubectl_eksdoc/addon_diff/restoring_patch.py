@@ -11,9 +11,6 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.after_facts import ChangedField, Recreating
-from kubectl_eksdoc.addon_diff.fields import MISSING, AddonField, Usage, same_value, some_of, value_at
-from kubectl_eksdoc.addon_diff.prediction import differing
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
@@ -25,6 +22,10 @@ from kubectl_eksdoc.kubernetes.redaction import has_digest
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
+
+from .after_facts import ChangedField, Recreating
+from .fields import MISSING, AddonField, Usage, same_value, some_of, value_at
+from .prediction import differing
 
 MARK = "$patch"
 _ENV = field_step("env")

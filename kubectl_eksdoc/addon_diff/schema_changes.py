@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.schema_paths import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, shown
+
+from .schema_paths import (
     ALL_OF,
     CHOICES,
     DOWNWARDS,
@@ -17,8 +20,6 @@ from kubectl_eksdoc.addon_diff.schema_paths import (
     in_words,
     spelled,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, shown
 
 
 @frozen

@@ -8,21 +8,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.judging import DECLARE, KEEP, LEAVE
-from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.terraform_requests import Kind
-from kubectl_eksdoc.addon_diff.terraform_result import (
-    Assumption,
-    JudgedAddonChange,
-    PlannedAddonChange,
-)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, TextName, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
+
+from .judging import DECLARE, KEEP, LEAVE
+from .manifests import objects_of
+from .plan import AddonPlan, Judge, plan_update
+from .prediction import AddonFacts, AddonUpdateRequest, Mode
+from .terraform_requests import Kind
+from .terraform_result import (
+    Assumption,
+    JudgedAddonChange,
+    PlannedAddonChange,
+)
 
 # What it means that Terraform takes an add-on away: deleted, replaced, or forgotten.
 #

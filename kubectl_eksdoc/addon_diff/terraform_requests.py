@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
 from kubectl_eksdoc.model.kinds import Unknown
+
+from .prediction import Mode
 
 
 class Kind(Enum):

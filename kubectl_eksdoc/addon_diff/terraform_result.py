@@ -6,19 +6,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import Mode
-from kubectl_eksdoc.addon_diff.terraform_requests import (
-    AddonRequest,
-    DeclaredAddon,
-    Generation,
-    Kind,
-)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, TerraformPlan
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
 from kubectl_eksdoc.model.kinds import Unknown
+
+from .plan import AddonPlan
+from .prediction import Mode
+from .terraform_requests import (
+    AddonRequest,
+    DeclaredAddon,
+    Generation,
+    Kind,
+)
 
 
 @frozen

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.removed_apis import CUSTOM_ROWS
-from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, records, sections
 from kubectl_eksdoc.model.quantities import Version, parse
+
+from .removed_apis import CUSTOM_ROWS
+from .skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 
 # Software of a cluster: add-ons of EKS, controllers and agents, how each is recognised, and where its version stands.
 #

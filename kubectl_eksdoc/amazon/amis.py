@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from datetime import date
 from enum import Enum
 
-from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
+
+from .skew import Fit, SourcedVerdict, beyond, in_words, minor_of
 
 
 class AmiFamily(str, Enum):

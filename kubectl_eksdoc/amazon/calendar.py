@@ -15,12 +15,13 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 
-from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, file, records
 from kubectl_eksdoc.model.quantities import Version, parse
+
+from .skew import in_words, minor_of
 
 HOURS_A_MONTH = 730
 

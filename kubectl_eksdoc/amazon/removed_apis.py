@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.amazon.skew import beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
+from .skew import beyond, in_words, minor_of
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable
+    from .addon_needs import CompatibilityTable
 
 
 # API versions of custom resources that go with a version of the software that brings them, not with Kubernetes.

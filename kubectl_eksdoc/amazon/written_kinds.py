@@ -12,12 +12,13 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
 from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
+
+from .removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
 
 OLDEST = Version(1, 21)
 """From which an upgrade is looked at: EKS runs none that is older (EKS user guide, versions in extended support, and

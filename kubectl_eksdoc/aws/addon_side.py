@@ -6,9 +6,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from kubectl_eksdoc.amazon import skew
-from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once, together
-from kubectl_eksdoc.aws.eks import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import (
@@ -24,6 +21,10 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, parse
+
+from . import eks
+from .asking import VerifiedCluster, at_once, together
+from .eks import kept_values
 
 # What the charts of EKS's add-ons set where nobody configures it, by version: known of vpc-cni.
 

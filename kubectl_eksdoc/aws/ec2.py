@@ -13,19 +13,6 @@ from datetime import datetime, timedelta
 from time import sleep
 from typing import TypeVar
 
-from kubectl_eksdoc.aws.asking import (
-    Json,
-    VerifiedCluster,
-    at_once,
-    found,
-    known,
-    moment,
-    name_of,
-    number,
-    parts,
-    text,
-    there,
-)
 from kubectl_eksdoc.errors import AwsError
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
@@ -40,6 +27,20 @@ from kubectl_eksdoc.model.machines import (
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
+)
+
+from .asking import (
+    Json,
+    VerifiedCluster,
+    at_once,
+    found,
+    known,
+    moment,
+    name_of,
+    number,
+    parts,
+    text,
+    there,
 )
 
 T = TypeVar("T")

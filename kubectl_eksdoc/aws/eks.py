@@ -11,21 +11,6 @@ from typing import Any
 import yaml
 
 from kubectl_eksdoc.amazon.amis import AMIS
-from kubectl_eksdoc.aws.asking import (
-    Json,
-    VerifiedCluster,
-    answered,
-    at_once,
-    found,
-    issue,
-    issues,
-    known,
-    moment,
-    name_of,
-    parts,
-    text,
-    texts,
-)
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, ValuesError
 from kubectl_eksdoc.kubernetes.redaction import has_digest
 from kubectl_eksdoc.model import aws_operations as questions
@@ -43,6 +28,22 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import ClusterVersion, TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.yaml_events import reason
+
+from .asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    issue,
+    issues,
+    known,
+    moment,
+    name_of,
+    parts,
+    text,
+    texts,
+)
 
 
 def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknown:

@@ -9,26 +9,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from kubectl_eksdoc.aws import ec2, eks
-from kubectl_eksdoc.aws.asking import (
-    Json,
-    VerifiedCluster,
-    answered,
-    at_once,
-    found,
-    issues,
-    known,
-    metric_query,
-    name_of,
-    number,
-    parts,
-    tags,
-    text,
-    texts,
-    there,
-    together,
-)
-from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import EksAddonUpdate
@@ -50,6 +30,27 @@ from kubectl_eksdoc.model.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
+
+from . import ec2, eks
+from .asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    issues,
+    known,
+    metric_query,
+    name_of,
+    number,
+    parts,
+    tags,
+    text,
+    texts,
+    there,
+    together,
+)
+from .ec2 import by_key, template_ref
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.

@@ -10,19 +10,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote
 
-from kubectl_eksdoc.aws.asking import (
-    Json,
-    VerifiedCluster,
-    at_once,
-    found,
-    known,
-    metric_query,
-    name_of,
-    text,
-    there,
-    together,
-)
-from kubectl_eksdoc.aws.eks import document_of
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import part_of
@@ -39,6 +26,20 @@ from kubectl_eksdoc.model.interruption import (
     RuleTarget,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+
+from .asking import (
+    Json,
+    VerifiedCluster,
+    at_once,
+    found,
+    known,
+    metric_query,
+    name_of,
+    text,
+    there,
+    together,
+)
+from .eks import document_of
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 

@@ -11,8 +11,6 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.asking import AwsClient, Json
-from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import KeptAnnotations
@@ -20,6 +18,9 @@ from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.machines import managed_by
+
+from .asking import AwsClient, Json
+from .eks import values_of
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME, _MARK = "$time", "$"

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, ReadTime, in_time
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, UsageError
 from kubectl_eksdoc.held_secrets import without_held
@@ -23,8 +22,10 @@ from kubectl_eksdoc.kubernetes.redaction import hidden
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 
+from .asking import AT_ONCE, Json
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.sessions import Clients
+    from .sessions import Clients
 
 
 _DENIED = frozenset(
@@ -229,7 +230,7 @@ class LiveAws:
             UsageError: nothing says which region.
         """
         if not access.region:
-            from kubectl_eksdoc.aws.sessions import region_of
+            from .sessions import region_of
 
             # The profile's own, as awscli takes it where nothing else says one.
             access = replace(access, region=region_of(access.profile, dict(access.settings)))
@@ -329,7 +330,7 @@ class LiveAws:
     def _opened(self) -> Clients:
         with self._lock:
             if self._clients is None:
-                from kubectl_eksdoc.aws.sessions import Clients
+                from .sessions import Clients
 
                 self._clients = Clients(self.access, self._count, self._tries, self._endpoint, self._ask_person)
             return self._clients

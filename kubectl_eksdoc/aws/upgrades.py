@@ -9,23 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from kubectl_eksdoc.aws import eks, machines
-from kubectl_eksdoc.aws.asking import (
-    Json,
-    VerifiedCluster,
-    answered,
-    at_once,
-    found,
-    moment,
-    name_of,
-    number,
-    parts,
-    text,
-    texts,
-    there,
-    together,
-)
-from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.eks import (
@@ -44,6 +27,24 @@ from kubectl_eksdoc.model.eks import (
 )
 from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown, WantedVersions
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, TemplateVersion
+
+from . import eks, machines
+from .asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    moment,
+    name_of,
+    number,
+    parts,
+    text,
+    texts,
+    there,
+    together,
+)
+from .ec2 import a_template_version, template_version
 
 
 def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:

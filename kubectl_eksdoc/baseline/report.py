@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
 from kubectl_eksdoc.model.baseline import FindingOutline
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
@@ -17,6 +16,8 @@ from kubectl_eksdoc.report.markdown import escape, folded
 from kubectl_eksdoc.report.report import SIGNS, Line, Lines, Mark, flush, unmarked
 from kubectl_eksdoc.report.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 from kubectl_eksdoc.report.text import Title, Tone, age, between, few, joined, rfc3339
+
+from .changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 

@@ -7,7 +7,13 @@ from dataclasses import field
 from enum import Enum
 from typing import Protocol, TypeAlias
 
-from kubectl_eksdoc.baseline.changes import (
+from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject
+
+from .changes import (
     CLUSTER,
     FindingChangeKind,
     FindingSince,
@@ -23,11 +29,6 @@ from kubectl_eksdoc.baseline.changes import (
     pairs,
     rank,
 )
-from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
 """(kind, name) of what was looked at."""

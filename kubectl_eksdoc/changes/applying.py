@@ -23,11 +23,12 @@ from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.report.text import rfc3339
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.changes.engine import Kind, Result, World
     from kubectl_eksdoc.host.journals import ChangeJournalFile
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.report.report import Report
     from kubectl_eksdoc.session.session import ClusterSession
+
+    from .engine import Kind, Result, World
 
 
 R = TypeVar("R", bound="Result")
@@ -129,7 +130,7 @@ def carried(
     kind: Kind[R], first: Doc, world: World, written: ChangeJournalFile, around: CommandContext, undoes: str = ""
 ) -> R:
     """`undoes`: the id of a change that is reverted. Raises: as `changes.engine.carry_out`."""
-    from kubectl_eksdoc.changes.engine import carry_out
+    from .engine import carry_out
 
     around.note(f"change {written.id}, journal {written.path}")
     done = carry_out(kind, {**first, **({"undoes": undoes} if undoes else {})}, world)
@@ -138,7 +139,7 @@ def carried(
 
 def continued(kind: Kind[R], saved: SavedChange, world: World, around: CommandContext) -> R:
     """A change that was begun before. Raises: as `changes.engine.go_on`."""
-    from kubectl_eksdoc.changes.engine import go_on
+    from .engine import go_on
 
     return _closed(go_on(kind, world, saved.past), saved.text("undoes"), world, around)
 
@@ -152,7 +153,7 @@ def _closed(done: R, undoes: str, world: World, around: CommandContext) -> R:
 
 def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) -> R:
     """What a change has made is removed again; its own journal tells of it. Raises: as `changes.engine.go_on`."""
-    from kubectl_eksdoc.changes.engine import go_on
+    from .engine import go_on
 
     written.write({"entry": "undoing"})
     with world(written, 0.0, around) as edges:
@@ -185,7 +186,7 @@ def first_line(kind: str, what: str, ident: str, context: str, around: CommandCo
 @contextmanager
 def world(written: ChangeJournalFile, watch_s: float, around: CommandContext) -> Iterator[World]:
     """While the process takes Ctrl-C as a word to stop between two steps."""
-    from kubectl_eksdoc.changes.engine import World
+    from .engine import World
 
     def tell(line: str) -> None:
         around.note(f"{around.now():%H:%M:%S}Z  {line}")

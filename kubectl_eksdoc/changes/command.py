@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 
-from kubectl_eksdoc.changes.applying import Again
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.called import there
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
@@ -16,6 +15,8 @@ from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.session.sources import SourceChoice
+
+from .applying import Again
 
 NAME = "changes"
 VERBS = ("resume", "undo")
@@ -67,8 +68,9 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         LocalJournalError: this machine has no journal of that change.
         EksdocError: as the command that began it.
     """
-    from kubectl_eksdoc.changes.report import ChangesReport
     from kubectl_eksdoc.wiring.runs import saved_change, saved_changes
+
+    from .report import ChangesReport
 
     if not args.words:
         ChangesReport.check(around.options.output)

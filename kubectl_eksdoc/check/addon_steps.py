@@ -12,11 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from kubectl_eksdoc.amazon import skew as addon_versions
 from kubectl_eksdoc.amazon.addon_needs import COREDNS, KUBE_PROXY, VPC_CNI, OrderedAddon, UpdatePosition, placed
 from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew
-from kubectl_eksdoc.check.checking import CheckFacts, aws
-from kubectl_eksdoc.check.checks.compatibility import installed
-from kubectl_eksdoc.check.checks.software import RunningVersion, installations
-from kubectl_eksdoc.check.step_forms import of_addon
-from kubectl_eksdoc.check.steps import Phase, UpgradeStep, eks
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
@@ -24,6 +19,12 @@ from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.quantities import Version, parse
+
+from .checking import CheckFacts, aws
+from .checks.compatibility import installed
+from .checks.software import RunningVersion, installations
+from .step_forms import of_addon
+from .steps import Phase, UpgradeStep, eks
 
 _LISTED = KnowledgeSource("EKS, DescribeAddonVersions")
 _BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))

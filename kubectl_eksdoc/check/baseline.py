@@ -11,8 +11,13 @@ from kubectl_eksdoc.addon_diff.plan import OF_FIELDS
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Side, SnapshotOrigin, made_earlier, read_of, since
-from kubectl_eksdoc.check.checking import AS_ONE, Area, Gate, UpgradeCheck, asked_of, kin_of
-from kubectl_eksdoc.check.checks import (
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
+from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.model.kinds import NODES, PODS, CheckNeed, Resource
+
+from .checking import AS_ONE, Area, Gate, UpgradeCheck, asked_of, kin_of
+from .checks import (
     addresses,
     api_manifests,
     control_plane,
@@ -21,16 +26,12 @@ from kubectl_eksdoc.check.checks import (
     webhooks,
     workloads,
 )
-from kubectl_eksdoc.check.checks import compatibility as programs
-from kubectl_eksdoc.check.checks import insights as insighted
-from kubectl_eksdoc.check.checks import release_notes as noted
-from kubectl_eksdoc.check.checks import software as running
-from kubectl_eksdoc.check.checks import version_skew as skewed
-from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.model.kinds import NODES, PODS, CheckNeed, Resource
+from .checks import compatibility as programs
+from .checks import insights as insighted
+from .checks import release_notes as noted
+from .checks import software as running
+from .checks import version_skew as skewed
+from .plan import CheckPlan
 
 # Every check there is; a new theme is one line here.
 

@@ -10,14 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.check.checking import CheckFacts, cluster_of, number
-from kubectl_eksdoc.check.checks.release_notes import groups, named
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent
 from kubectl_eksdoc.model.kinds import Unknown
+
+from .checking import CheckFacts, cluster_of, number
+from .checks.release_notes import groups, named
 
 EVENTS_KEPT = timedelta(hours=1)
 """--event-ttl of the API server, which EKS does not let one change."""

@@ -14,10 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import NOT_ASKED, CheckFacts, Gate, listed
-from kubectl_eksdoc.check.checks.group_updates import own_image
-from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups
-from kubectl_eksdoc.check.steps import Phase, UpgradeStep
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass, NodePool
@@ -28,6 +24,11 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.machines import NodeGroup
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
+
+from .checking import NOT_ASKED, CheckFacts, Gate, listed
+from .checks.group_updates import own_image
+from .checks.release_notes import NodeGroupNodes, groups
+from .steps import Phase, UpgradeStep
 
 _NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'
 """For all reasons: budgets by reason came with 1.0."""

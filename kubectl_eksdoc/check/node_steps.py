@@ -7,16 +7,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kubectl_eksdoc.amazon.addon_needs import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
 from kubectl_eksdoc.amazon.skew import Fit, in_words, kubelet_skew, minor_of
-from kubectl_eksdoc.check import addon_steps as addons
-from kubectl_eksdoc.check import karpenter_steps as karpenter
-from kubectl_eksdoc.check import steps
-from kubectl_eksdoc.check.checking import CheckFacts, Gate, aws, number
-from kubectl_eksdoc.check.checks.insights import kubelets_refused
-from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups
-from kubectl_eksdoc.check.checks.software import RunningVersion, running
-from kubectl_eksdoc.check.karpenter_steps import MINUTES, way_of
-from kubectl_eksdoc.check.step_forms import new_by_eksctl, of_group, of_scaling_group
-from kubectl_eksdoc.check.steps import (
+from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.knowledge import basis
+from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
+from kubectl_eksdoc.model.quantities import Version
+
+from . import addon_steps as addons
+from . import karpenter_steps as karpenter
+from . import steps
+from .checking import CheckFacts, Gate, aws, number
+from .checks.insights import kubelets_refused
+from .checks.release_notes import NodeGroupNodes, groups
+from .checks.software import RunningVersion, running
+from .karpenter_steps import MINUTES, way_of
+from .step_forms import new_by_eksctl, of_group, of_scaling_group
+from .steps import (
     Phase,
     UpgradeStep,
     check,
@@ -28,11 +34,6 @@ from kubectl_eksdoc.check.steps import (
     preparing,
     restarted,
 )
-from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
-from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.knowledge import basis
-from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
-from kubectl_eksdoc.model.quantities import Version
 
 
 def before(facts: CheckFacts, now: Version, step: Version, again: bool) -> Iterator[UpgradeStep]:

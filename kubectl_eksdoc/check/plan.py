@@ -12,7 +12,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.removed_apis import Tables
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order, reached
+from kubectl_eksdoc.model.kinds import NoAws, NotHeld, Unknown
+from kubectl_eksdoc.model.knowledge import file, subjects
+from kubectl_eksdoc.model.missing_rights import as_read
+
+from .checking import (
     AWS,
     Area,
     CheckFacts,
@@ -25,17 +32,11 @@ from kubectl_eksdoc.check.checking import (
     number,
     root_causes,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order, reached
-from kubectl_eksdoc.model.kinds import NoAws, NotHeld, Unknown
-from kubectl_eksdoc.model.knowledge import file, subjects
-from kubectl_eksdoc.model.missing_rights import as_read
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.check.changed_since import RecentChanges
-    from kubectl_eksdoc.check.steps import UpgradeStep
-    from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
+    from .changed_since import RecentChanges
+    from .steps import UpgradeStep
+    from .symptoms import Symptom, SymptomDiagnosis
 
 
 @frozen
@@ -273,20 +274,20 @@ def _with_causes(plan: CheckPlan, reach: CommandTarget) -> CheckPlan:
 
 def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: CommandTarget) -> SymptomDiagnosis:
     # Imported late, as `_checklist`.
-    from kubectl_eksdoc.check.symptoms import diagnosed
+    from .symptoms import diagnosed
 
     return diagnosed(symptom, found, facts.cluster, reach)
 
 
 def _changed(facts: CheckFacts, since: datetime) -> RecentChanges:
-    from kubectl_eksdoc.check.changed_since import changed
+    from .changed_since import changed
 
     return changed(facts, since)
 
 
 def _checklist(facts: CheckFacts, reach: CommandTarget) -> tuple[UpgradeStep, ...]:
     # Imported late: a part of an upgrade has none, and manifests alone must not pay for it.
-    from kubectl_eksdoc.check.node_steps import checklist
+    from .node_steps import checklist
 
     return checklist(facts, reach)
 
@@ -311,7 +312,7 @@ def _found(
     """Of what is found, what is asked for."""
     asked = (each for each in found if is_told(each, check, wish.only))
     if wish.symptom is not None:
-        from kubectl_eksdoc.check.symptoms import concerns
+        from .symptoms import concerns
 
         asked = (each for each in tuple(asked) if concerns(wish.symptom, each))
     told = (reached(each, reach) for each in in_order(asked))

@@ -21,9 +21,6 @@ from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
 from kubectl_eksdoc.aws.upgrades import InsightRefresh, nothing_told, upgrade_told
-from kubectl_eksdoc.check.baseline import kinds_of, needs_of
-from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, UpgradePath, unknown, way, where
-from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
 from kubectl_eksdoc.coredns_lameduck import read as dns_reads
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
@@ -49,6 +46,10 @@ from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, CheckNeed, Resource, U
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+
+from .baseline import kinds_of, needs_of
+from .checking import CheckFacts, UpgradeCheck, UpgradePath, unknown, way, where
+from .plan import CheckPlan, CheckWish, plan_check
 
 
 @frozen

@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
-from kubectl_eksdoc.check.checking import CheckFacts, in_region, name_of
-from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import CLOUDFORMATION, EKSCTL, TERRAFORM, NodeGroup, managed_by
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
+
+from .checking import CheckFacts, in_region, name_of
+from .checks.release_notes import NodeGroupNodes
 
 
 @frozen

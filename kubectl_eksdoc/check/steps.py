@@ -7,11 +7,6 @@ from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.amazon.skew import in_words, minor_of, rollback_for, rollback_leaves
-from kubectl_eksdoc.check.checking import NOT_ASKED, CheckFacts, Gate, aws, in_region, listed, name_of, number
-from kubectl_eksdoc.check.checks.compatibility import installed
-from kubectl_eksdoc.check.checks.insights import FORCE, follows
-from kubectl_eksdoc.check.checks.software import maker
-from kubectl_eksdoc.check.step_forms import StepForm, of_cluster
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.eks import ERROR
@@ -20,6 +15,12 @@ from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.quantities import Version
+
+from .checking import NOT_ASKED, CheckFacts, Gate, aws, in_region, listed, name_of, number
+from .checks.compatibility import installed
+from .checks.insights import FORCE, follows
+from .checks.software import maker
+from .step_forms import StepForm, of_cluster
 
 
 class Phase(str, Enum):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.called import late
-from kubectl_eksdoc.cli.parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
+
+from .called import late
+from .parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
 
 REPLAY = "--replay"
 _REPLAYED = "replayed"
@@ -53,8 +54,8 @@ def add_drain(commands: Commands) -> Commands:
 
 
 def _add_shared(parser: Parser, level: int) -> None:
-    from kubectl_eksdoc.cli.flags import GlobalOptions
-    from kubectl_eksdoc.cli.options import add_source_early
+    from .flags import GlobalOptions
+    from .options import add_source_early
 
     GlobalOptions.add_to(parser, level=level)
     add_source_early(parser)
@@ -115,7 +116,7 @@ def add_options(commands: Commands) -> None:
 
 def _text() -> str:
     """The flags of kubectl, ours, and those of kubectl that are refused, with the reason."""
-    from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
+    from .flags import HONOURED, REFUSED
 
     width = max(len(flag.shown) for flag in HONOURED) + 2
     lines = ["Flags of kubectl, before or after the command:"]

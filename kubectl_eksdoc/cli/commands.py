@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_eksdoc.cli.called import PROG, late
+from .called import PROG, late
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.parser import Commands, Parser
+    from .parser import Commands, Parser
 
 
 class Command(NamedTuple):
@@ -87,7 +87,7 @@ COMMANDS: tuple[Command, ...] = (
 
 def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
     """The parser with every command; or with the one that `only` leads to, a word for each level, and no other."""
-    from kubectl_eksdoc.cli import bare
+    from . import bare
 
     parser = bare.root(prog)
     parser.show_version_flag()
@@ -97,7 +97,7 @@ def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
 
 def help_of(path: tuple[str, ...], prog: str = PROG) -> str:
     """What ``--help`` prints for the command that `path` leads to. The commands under it are not loaded."""
-    from kubectl_eksdoc.cli import bare
+    from . import bare
 
     parser = bare.root(prog, only_help=not path)
     parser.show_version_flag()

@@ -12,11 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from kubectl_eksdoc.cli import streams
-from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.options import add_command, add_dry_run, dry_from
-from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.completers import (
     Completer,
@@ -28,6 +23,12 @@ from kubectl_eksdoc.host.completers import (
     on_path,
     unlink,
 )
+
+from . import streams
+from .context import CommandAnswer, CommandContext
+from .flags import LEVELS, GlobalOptions
+from .options import add_command, add_dry_run, dry_from
+from .parser import Commands
 
 # What shells run to complete ``kubectl-eksdoc`` as a command of its own. They ask it with ``__complete``.
 #

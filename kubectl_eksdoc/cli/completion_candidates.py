@@ -8,8 +8,11 @@ from dataclasses import field
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from kubectl_eksdoc.cli.commands import listed
-from kubectl_eksdoc.cli.completion_sources import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.names import Name, NameKind
+
+from .commands import listed
+from .completion_sources import (
     BY_METAVAR,
     FILE_NAMES,
     FLAGS,
@@ -26,10 +29,8 @@ from kubectl_eksdoc.cli.completion_sources import (
     OpenWords,
     OwnNames,
 )
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.parser import Parser, RefusedFlag, Switch
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.names import Name, NameKind
+from .flags import HONOURED
+from .parser import Parser, RefusedFlag, Switch
 
 # What stands at the cursor: the command that was reached, the flags that were given, and whose value is typed.
 

@@ -10,8 +10,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from kubectl_eksdoc.cli.called import PROG
-from kubectl_eksdoc.cli.completion_sources import NOTHING, Offer, Offers, written
+from .called import PROG
+from .completion_sources import NOTHING, Offer, Offers, written
 
 LONGEST_S = 6.0
 """So long an answer may take whatever happens; a cluster alone is waited for much shorter (`cli.completion_names`)."""
@@ -39,15 +39,15 @@ def main(words: Sequence[str]) -> int:
 
 def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """What is told on stdout. `words`: those behind the name of the program, the last as far as it is typed."""
-    from kubectl_eksdoc.cli.commands import listed, tree
+    from .commands import listed, tree
 
     before, partial = tuple(words[:-1]), words[-1] if words else ""
     known = listed(before)
     if known is not None and not partial.startswith("-"):  # which needs no parser
         return written(Offers(tuple(Offer(each.name, each.about) for each in known)).beginning(partial))
-    from kubectl_eksdoc.cli import bare
-    from kubectl_eksdoc.cli.completion_candidates import cursor_at, offers_at
-    from kubectl_eksdoc.cli.completion_names import Looking
+    from . import bare
+    from .completion_candidates import cursor_at, offers_at
+    from .completion_names import Looking
 
     # The words that may be commands: those that no flag takes which may stand before, between and behind them.
     path = cursor_at(bare.root(PROG), words).names

@@ -9,10 +9,6 @@ from dataclasses import astuple, fields
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.called import late, there
-from kubectl_eksdoc.cli.completion_candidates import Cursor, for_command
-from kubectl_eksdoc.cli.completion_sources import FORMATS, OwnNames
-from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import names
@@ -20,6 +16,11 @@ from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADA
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of, open_reader
+
+from .called import late, there
+from .completion_candidates import Cursor, for_command
+from .completion_sources import FORMATS, OwnNames
+from .flags import HONOURED, FlagValueKind
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.host.cache import KnownNames
@@ -298,8 +299,9 @@ def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.options import LIST
     from kubectl_eksdoc.embedded.faults import ALL
+
+    from .options import LIST
 
     return (Name(LIST, "show all of them"), *(Name(each.name, each.about) for each in ALL))
 

@@ -11,13 +11,14 @@ from dataclasses import field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from kubectl_eksdoc.cli.called import late
-from kubectl_eksdoc.cli.flags import GlobalOptions
-from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.report.text import clean
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
+
+from .called import late
+from .flags import GlobalOptions
+from .streams import deliver, say
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.measurement import Dns

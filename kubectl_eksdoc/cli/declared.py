@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.model.options import DeclaredOption, options_of, values_of
+
+from . import values
 
 T = TypeVar("T")
 

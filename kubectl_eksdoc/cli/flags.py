@@ -12,10 +12,11 @@ from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.parser import RefusedFlag
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import Connection
+
+from . import values
+from .parser import RefusedFlag
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Identity

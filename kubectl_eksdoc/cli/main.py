@@ -10,14 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import streams
-from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, command_line, late
-from kubectl_eksdoc.cli.commands import help_of, leads_to, tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
+from . import streams
+from .called import COMPLETE, PROG, VERSION, command_line, late
+from .commands import help_of, leads_to, tree
+
 if TYPE_CHECKING:  # whoever presses Tab must not wait for it
-    from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-    from kubectl_eksdoc.cli.parser import Parser
+    from .context import CommandAnswer, CommandContext
+    from .parser import Parser
 
 __all__ = ["main", "run", "tree"]
 
@@ -26,7 +27,7 @@ def main() -> int:
     """Run this process's command line; returns the exit code."""
     called, argv = command_line(sys.argv)
     if argv[:1] == [COMPLETE]:
-        from kubectl_eksdoc.cli.completion_command import main as complete
+        from .completion_command import main as complete
 
         return complete(argv[1:])
     streams.occupy_closed()
@@ -96,9 +97,9 @@ def run(
 
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:
     """What `argv` asks for, parsed and ready to be called."""
-    from kubectl_eksdoc.cli import bare, options
-    from kubectl_eksdoc.cli.context import CommandAnswer, no_terminal
-    from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
+    from . import bare, options
+    from .context import CommandAnswer, no_terminal
+    from .parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
 
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not no_terminal(around):

@@ -7,14 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from kubectl_eksdoc.cli import streams
-from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.report.text import Look
+
+from . import streams
+from .context import CommandAnswer, CommandContext
+from .flags import HONOURED, Flag, FlagValueKind
+from .streams import ProgressLine, say
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster, Identity
@@ -43,7 +44,7 @@ def explaining(command: str) -> Iterator[None]:
     try:
         yield
     except Forbidden as error:
-        from kubectl_eksdoc.cli import rights
+        from . import rights
 
         raise rights.explained(error, command) from error
 

@@ -7,19 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, Drifted, EksdocError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.report.text import rfc3339
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
+from . import values
+from .flags import LEVELS, GlobalOptions
+from .parser import Commands, Parser, add_flag, add_switch
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
     from kubectl_eksdoc.model.cluster import Identity
+
+    from .context import CommandAnswer, CommandContext
 
 
 # Whether anything may be changed, and what must be typed first: the cluster's short name and the number of nodes.

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from kubectl_eksdoc.cli.called import VERSION
 from kubectl_eksdoc.errors import UsageError, maybe
+
+from .called import VERSION
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 """Where commands are added."""
@@ -151,7 +152,7 @@ class Switch(argparse.Action):
     """A boolean flag. `spelled_out` has turned a bare ``--force`` into ``--force=true``."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
-        from kubectl_eksdoc.cli.values import truth
+        from .values import truth
 
         super().__init__(option_strings, dest, type=truth, metavar="BOOL", **settings)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, unlinked, would
-from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points, link_plugins, unlink_plugins
+
+from .completion import add_under, answer, done, is_dry, located, unlinked, would
+from .context import CommandAnswer, CommandContext
+from .flags import LEVELS, GlobalOptions
+from .parser import Commands
 
 NAME = "plugins"
 

@@ -15,12 +15,6 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
 from kubectl_eksdoc.changes.engine import Sent, Step
-from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, corefile_of
-from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile, Wishes, foreign_grace
-from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, verified
-from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
-from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import schema_of
@@ -35,6 +29,13 @@ from kubectl_eksdoc.model.coredns import COREFILE, Corefile
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.session import ClusterSession
+
+from .change import CorednsChange, changed
+from .deployed import DnsFacts, corefile_of
+from .lameduck import EditedCorefile, Wishes, foreign_grace
+from .read import VerificationEdges, verified
+from .run import ExpectedReload, Verified, judged
+from .shutdown import DEFAULT_GRACE_S
 
 MANAGER = "eksdoc"
 """The field manager of this tool."""

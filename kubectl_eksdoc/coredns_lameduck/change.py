@@ -7,17 +7,6 @@ from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.fields import differences, merged
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths, spelled
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
-from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused, EditedCorefile, Wishes, edited, not_starting
-from kubectl_eksdoc.coredns_lameduck.placement_values import KEY as AFFINITY
-from kubectl_eksdoc.coredns_lameduck.placement_values import (
-    SPREAD,
-    CorednsPlacement,
-    PlacedValues,
-    PlacementLacks,
-    budgeted,
-    placed,
-)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonSide
@@ -27,6 +16,18 @@ from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
+
+from .deployed import DnsFacts
+from .lameduck import ChangeRefused, EditedCorefile, Wishes, edited, not_starting
+from .placement_values import KEY as AFFINITY
+from .placement_values import (
+    SPREAD,
+    CorednsPlacement,
+    PlacedValues,
+    PlacementLacks,
+    budgeted,
+    placed,
+)
 
 # Why the add-on's autoscaler cannot have CoreDNS.
 #

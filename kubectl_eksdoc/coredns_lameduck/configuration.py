@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY, Deployed, DnsFacts
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.corefile_edits import EKS
 from kubectl_eksdoc.kubernetes.corefile_grammar import split_host_port
@@ -17,6 +16,8 @@ from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Subject, 
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
+
+from .deployed import KUBE_PROXY, Deployed, DnsFacts
 
 # On what the findings are, and the remedies that several of them share.
 

@@ -11,16 +11,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from kubectl_eksdoc.amazon.interruption import since
-from kubectl_eksdoc.coredns_lameduck.shutdown import (
-    DEFAULT_GRACE_S,
-    SLOWEST_NODES,
-    LogSymptom,
-    Shutdown,
-    ShutdownBudget,
-    budget,
-    symptoms,
-    together,
-)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
@@ -40,6 +30,17 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES, NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Container, LogOf, Node, Pod
+
+from .shutdown import (
+    DEFAULT_GRACE_S,
+    SLOWEST_NODES,
+    LogSymptom,
+    Shutdown,
+    ShutdownBudget,
+    budget,
+    symptoms,
+    together,
+)
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
 KUBE_PROXY = guards.CONFIG

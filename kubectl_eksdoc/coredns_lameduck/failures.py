@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.coredns_lameduck import configuration as configured
-from kubectl_eksdoc.coredns_lameduck.configuration import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.corefile_edits import EKS
+from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS, Absent, Unknown
+from kubectl_eksdoc.model.nodes import ContainerRunState, Pod, pod_count
+
+from . import configuration as configured
+from .configuration import (
     CONFIG,
     DEPLOYMENT,
     SERVED,
@@ -14,8 +21,8 @@ from kubectl_eksdoc.coredns_lameduck.configuration import (
     scale_to,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.deployed import CorednsPodLogs, Deployed, DnsFacts
-from kubectl_eksdoc.coredns_lameduck.shutdown import (
+from .deployed import CorednsPodLogs, Deployed, DnsFacts
+from .shutdown import (
     DEFAULT_GRACE_S,
     FASTEST_S,
     MARGIN_S,
@@ -26,12 +33,6 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     grace_for,
     together,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile_edits import EKS
-from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
-from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS, Absent, Unknown
-from kubectl_eksdoc.model.nodes import ContainerRunState, Pod, pod_count
 
 # How CoreDNS ends: the shutdown budget of what is.
 

@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.coredns_lameduck.configuration import stoppers
-from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
-from kubectl_eksdoc.coredns_lameduck.shutdown import (
-    DEFAULT_GRACE_S,
-    MARGIN_S,
-    Shutdown,
-    ShutdownBudget,
-    arithmetic,
-    budget,
-    grace_for,
-)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.kubernetes.corefile_edits import EKS, NotEdited, with_lameduck
@@ -25,6 +14,18 @@ from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, CorefileRefusal
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import go_duration
+
+from .configuration import stoppers
+from .deployed import Deployed, DnsFacts
+from .shutdown import (
+    DEFAULT_GRACE_S,
+    MARGIN_S,
+    Shutdown,
+    ShutdownBudget,
+    arithmetic,
+    budget,
+    grace_for,
+)
 
 # What somebody wishes of CoreDNS, and how it is written.
 

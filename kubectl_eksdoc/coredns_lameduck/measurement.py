@@ -13,27 +13,6 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, Protocol
 
-from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
-    CorednsAct,
-    DnsMeasurement,
-    MeasuredZone,
-    moments,
-    settled,
-    until,
-)
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
-    AFTER_S,
-    BEFORE_S,
-    LATE_S,
-    QUESTION,
-    Happening,
-    MeasurementFacts,
-    MeasurementSettings,
-    MeasurePlan,
-    owner_manifest,
-    plan_measure,
-    pod_manifest,
-)
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
@@ -60,6 +39,28 @@ from kubectl_eksdoc.probes.pods import (
     awaited,
     owning,
     stand_of,
+)
+
+from .measurement_findings import (
+    CorednsAct,
+    DnsMeasurement,
+    MeasuredZone,
+    moments,
+    settled,
+    until,
+)
+from .measurement_plan import (
+    AFTER_S,
+    BEFORE_S,
+    LATE_S,
+    QUESTION,
+    Happening,
+    MeasurementFacts,
+    MeasurementSettings,
+    MeasurePlan,
+    owner_manifest,
+    plan_measure,
+    pod_manifest,
 )
 
 # CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.

@@ -8,13 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
-    LATE_S,
-    Happening,
-    MeasurementZone,
-    MeasurePlan,
-)
-from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, FASTEST_S
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
     KEPT,
@@ -34,6 +27,14 @@ from kubectl_eksdoc.model.coredns import (
 from kubectl_eksdoc.model.findings import Finding, Subject, clause, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.probes.pods import left_finding
+
+from .measurement_plan import (
+    LATE_S,
+    Happening,
+    MeasurementZone,
+    MeasurePlan,
+)
+from .shutdown import CLIENT_S, FASTEST_S
 
 # What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.
 

@@ -5,13 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.coredns_lameduck.configuration import (
-    DEPLOYMENT,
-    has_what_came_by_1_11,
-    not_read,
-    place_elsewhere,
-)
-from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
@@ -20,6 +13,14 @@ from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS, Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
+
+from .configuration import (
+    DEPLOYMENT,
+    has_what_came_by_1_11,
+    not_read,
+    place_elsewhere,
+)
+from .deployed import Deployed, DnsFacts
 
 ZONE = "topology.kubernetes.io/zone"
 NODES_EACH, CORES_EACH = 16, 256

@@ -7,9 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
-from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
-from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused
-from kubectl_eksdoc.coredns_lameduck.placement import SPOT
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
@@ -19,6 +16,10 @@ from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_TERMS, REQUIRED, node_terms
+
+from .deployed import DEPLOYMENT, DnsFacts
+from .lameduck import ChangeRefused
+from .placement import SPOT
 
 # The affinity with which CoreDNS stays off Spot nodes, as a whole: the add-on's value replaces every default.
 #

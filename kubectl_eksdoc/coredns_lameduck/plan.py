@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.coredns_lameduck import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown
+from kubectl_eksdoc.model.missing_rights import as_read
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
+
+from . import (
     configuration as configured,
 )
-from kubectl_eksdoc.coredns_lameduck import (
+from . import (
     failures as failing,
 )
-from kubectl_eksdoc.coredns_lameduck import (
+from . import (
     placement as placed,
 )
-from kubectl_eksdoc.coredns_lameduck.configuration import (
+from .configuration import (
     ADDON,
     DEPLOYMENT,
     LOOK,
@@ -23,17 +31,10 @@ from kubectl_eksdoc.coredns_lameduck.configuration import (
     place_elsewhere,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
-from kubectl_eksdoc.coredns_lameduck.failures import ShutdownEnding, ending
-from kubectl_eksdoc.coredns_lameduck.placement import on_spot
-from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
-from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown
-from kubectl_eksdoc.model.missing_rights import as_read
-from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
+from .deployed import DnsFacts, InterruptionNotices
+from .failures import ShutdownEnding, ending
+from .placement import on_spot
+from .shutdown import CLIENT_S
 
 # In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
 #

@@ -7,17 +7,6 @@ from dataclasses import replace
 from typing import Protocol
 
 from kubectl_eksdoc.aws.addon_side import installed_side
-from kubectl_eksdoc.coredns_lameduck.deployed import (
-    DEPLOYMENT,
-    OBJECTS,
-    DnsFacts,
-    dns_pods,
-    inside,
-    logs_of,
-    notices_of,
-)
-from kubectl_eksdoc.coredns_lameduck.placement import on_spot
-from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan, noted
@@ -31,6 +20,18 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod
 from kubectl_eksdoc.ports import PodReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
+
+from .deployed import (
+    DEPLOYMENT,
+    OBJECTS,
+    DnsFacts,
+    dns_pods,
+    inside,
+    logs_of,
+    notices_of,
+)
+from .placement import on_spot
+from .run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.drain import filter_verdicts as filters
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import connection
@@ -19,6 +16,10 @@ from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.findings import Code, Remedy, clause
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
+
+from . import filter_verdicts as filters
+from .nodes import DrainContext
+from .outcome import BudgetVerdict
 
 MAX_EXTRA_REPLICAS = 10
 """More replicas than this just to be able to drain is no advice."""

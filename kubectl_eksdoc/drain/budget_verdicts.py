@@ -5,18 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.budget_remedies import for_budget, touch_budget
-from kubectl_eksdoc.drain.filter_verdicts import restarted
-from kubectl_eksdoc.drain.nodes import SCALED, DrainContext, natural
-from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.policy import DrainPolicy, EvictionMode, Means
-from kubectl_eksdoc.drain.rule_results import (
-    RuleResult,
-    finding_as_if_fixed,
-    is_assumed_fixed,
-    unknown,
-    where,
-)
 from kubectl_eksdoc.errors import UsageError, matches
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import budgets
@@ -27,6 +15,19 @@ from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Pod
+
+from .budget_remedies import for_budget, touch_budget
+from .filter_verdicts import restarted
+from .nodes import SCALED, DrainContext, natural
+from .outcome import BudgetVerdict
+from .policy import DrainPolicy, EvictionMode, Means
+from .rule_results import (
+    RuleResult,
+    finding_as_if_fixed,
+    is_assumed_fixed,
+    unknown,
+    where,
+)
 
 _BLOCKING = {
     BudgetVerdict.BLOCKED_FOREVER: Code.of("budget-never-allows"),

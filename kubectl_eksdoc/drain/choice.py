@@ -13,15 +13,18 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain import placement as places
-from kubectl_eksdoc.drain.course import Move, Timeline, hold_s
-from kubectl_eksdoc.drain.duration import node_times
-from kubectl_eksdoc.drain.duration.bounds import bounds
-from kubectl_eksdoc.drain.duration.estimate import GOOD_ENOUGH, TimedPlan, UsualRun, usual_run
-from kubectl_eksdoc.drain.duration.generations import EvictionTimes, terms_of
-from kubectl_eksdoc.drain.judging import Judgement, used_up
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.orders import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.placing import CPU, MEMORY
+
+from . import placement as places
+from .course import Move, Timeline, hold_s
+from .duration import node_times
+from .duration.bounds import bounds
+from .duration.estimate import GOOD_ENOUGH, TimedPlan, UsualRun, usual_run
+from .duration.generations import EvictionTimes, terms_of
+from .judging import Judgement, used_up
+from .nodes import DrainContext
+from .orders import (
     BY_NAME,
     NodeTasks,
     NodeTraits,
@@ -30,11 +33,11 @@ from kubectl_eksdoc.drain.orders import (
     varied,
     work_of,
 )
-from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.placement import adds
-from kubectl_eksdoc.drain.policy import AUTO, Means
-from kubectl_eksdoc.drain.reservations import PlacementReservations, ReplacementPlaces
-from kubectl_eksdoc.drain.rounds import (
+from .outcome import PodVerdict
+from .placement import adds
+from .policy import AUTO, Means
+from .reservations import PlacementReservations, ReplacementPlaces
+from .rounds import (
     EvictionOrder,
     NodeWaves,
     arrange,
@@ -42,9 +45,7 @@ from kubectl_eksdoc.drain.rounds import (
     gates,
     generations,
 )
-from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.placing import CPU, MEMORY
+from .simulation import simulate
 
 # What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that.
 

@@ -23,18 +23,6 @@ from kubectl_eksdoc.baseline.side import (
     read_of,
     uids_of,
 )
-from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan_changes import (
-    BudgetChange,
-    Comparison,
-    Measure,
-    PlanFigure,
-    TargetChange,
-    Value,
-)
-from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import (
@@ -48,6 +36,19 @@ from kubectl_eksdoc.model.baseline import (
 )
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
+
+from .duration.estimate import Estimate
+from .nodes import natural
+from .outcome import BudgetVerdict, TargetVerdict
+from .plan_changes import (
+    BudgetChange,
+    Comparison,
+    Measure,
+    PlanFigure,
+    TargetChange,
+    Value,
+)
+from .result import DrainPlan
 
 # A plan just made, reduced to the same outline that a saved one is read as.
 

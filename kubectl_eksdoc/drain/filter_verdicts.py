@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.rule_results import RuleResult, cannot_tell, stays, where
 from kubectl_eksdoc.kubernetes import drain_filters
 from kubectl_eksdoc.kubernetes.drain_filters import (
     DaemonSetPresence,
@@ -21,6 +17,11 @@ from kubectl_eksdoc.model.connection import kubectl, saved
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, clause
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
+
+from .nodes import DrainContext
+from .outcome import PodVerdict
+from .policy import DrainPolicy
+from .rule_results import RuleResult, cannot_tell, stays, where
 
 STUCK_AFTER = timedelta(seconds=60)
 """Past its deletion deadline by this much a pod is stuck, as Karpenter counts (terminator: IsStuckTerminating)."""

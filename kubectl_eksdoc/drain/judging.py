@@ -7,15 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain import filter_verdicts as filters
-from kubectl_eksdoc.drain import pod_verdicts as pods
-from kubectl_eksdoc.drain.budget_verdicts import JudgedBudget, judge, past_budgets, several_budgets
-from kubectl_eksdoc.drain.course import made
-from kubectl_eksdoc.drain.filter_verdicts import restarted
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
-from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
-from kubectl_eksdoc.drain.rule_results import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.connection import kubectl
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
+from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Volume, VolumeKind
+
+from . import filter_verdicts as filters
+from . import pod_verdicts as pods
+from .budget_verdicts import JudgedBudget, judge, past_budgets, several_budgets
+from .course import made
+from .filter_verdicts import restarted
+from .nodes import DrainContext
+from .outcome import HOLDS, PodVerdict
+from .policy import EVICTED, EvictionMode
+from .rule_results import (
     MAX_EVIDENCE,
     RuleResult,
     as_if_fixed,
@@ -24,13 +32,6 @@ from kubectl_eksdoc.drain.rule_results import (
     unknown,
     where,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Volume, VolumeKind
 
 
 class JudgedPod(NamedTuple):

@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
-from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
-from kubectl_eksdoc.drain.rollover_offers import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import quantities
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
+from kubectl_eksdoc.model.quantities import duration
+
+from .outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
+from .rollover_offers import (
     NodeGroupRemoval,
     Option,
     ReplacementStep,
@@ -19,12 +26,6 @@ from kubectl_eksdoc.drain.rollover_offers import (
     unsure,
     word,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import quantities
-from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
-from kubectl_eksdoc.model.quantities import duration
 
 SETTINGS = (
     "clusterName nodeRole subnets instanceTypes capacityType scalingConfig updateConfig labels taints launchTemplate"

@@ -9,7 +9,6 @@ from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.drain_filters import TERMINATION_TAINTS, ForeignDrain, by_locks, foreign_drain
@@ -26,6 +25,8 @@ from kubectl_eksdoc.model.placing import Claim, PersistentVolume
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.selectors import Selector, from_parts
 from kubectl_eksdoc.model.workloads import Autoscaler, Job, Workload
+
+from .policy import DrainPolicy, Targeting
 
 MAX_EVIDENCE = 12
 RESTARTED = frozenset({"Deployment", "StatefulSet"})

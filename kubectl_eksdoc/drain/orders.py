@@ -17,22 +17,6 @@ from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.budget_verdicts import JudgedBudget
-from kubectl_eksdoc.drain.course import made
-from kubectl_eksdoc.drain.filter_verdicts import SCALED_BY_HAND
-from kubectl_eksdoc.drain.judging import JudgedPod, Judgement
-from kubectl_eksdoc.drain.nodes import DrainContext, natural
-from kubectl_eksdoc.drain.outcome import Eviction, PodVerdict
-from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, Means, chance
-from kubectl_eksdoc.drain.rounds import (
-    BudgetBooking,
-    EvictionOrder,
-    Task,
-    at_once,
-    domains_of,
-    task_of,
-)
-from kubectl_eksdoc.drain.rule_results import where
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
@@ -43,6 +27,23 @@ from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
+
+from .budget_verdicts import JudgedBudget
+from .course import made
+from .filter_verdicts import SCALED_BY_HAND
+from .judging import JudgedPod, Judgement
+from .nodes import DrainContext, natural
+from .outcome import Eviction, PodVerdict
+from .policy import EVICTED, DrainPolicy, Means, chance
+from .rounds import (
+    BudgetBooking,
+    EvictionOrder,
+    Task,
+    at_once,
+    domains_of,
+    task_of,
+)
+from .rule_results import where
 
 
 @frozen

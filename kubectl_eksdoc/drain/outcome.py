@@ -6,11 +6,12 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from .policy import EVICTED, EvictionMode
 
 
 class PodVerdict(str, Enum):

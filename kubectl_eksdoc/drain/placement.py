@@ -1,15 +1,11 @@
-"""What placement means for the plan: pods without a place block their node, or wait for nodes that an autoscaler adds."""
+"""What placement means for the plan: pods without a place block their node, or wait for nodes that an autoscaler
+adds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.drain.judging import JudgedPod
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.reservations import Adds, PodWithoutPlace, ReplacementPlaces
-from kubectl_eksdoc.drain.rule_results import MAX_EVIDENCE, RuleResult, where
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool
@@ -19,6 +15,12 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
+
+from .judging import JudgedPod
+from .nodes import DrainContext
+from .outcome import PodVerdict
+from .reservations import Adds, PodWithoutPlace, ReplacementPlaces
+from .rule_results import MAX_EVIDENCE, RuleResult, where
 
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
 

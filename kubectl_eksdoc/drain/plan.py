@@ -6,21 +6,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from kubectl_eksdoc.drain import nodes
-from kubectl_eksdoc.drain import placement as places
-from kubectl_eksdoc.drain.choice import GIVEN, OrderedPlan, choose, timed, waves_of, without_a_second, without_homeless
-from kubectl_eksdoc.drain.course import made
-from kubectl_eksdoc.drain.duration import slow_nodes
-from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
-from kubectl_eksdoc.drain.judging import JudgedPod, Judgement, judge_again, judge_pods
-from kubectl_eksdoc.drain.nodes import DrainContext, natural, survey
-from kubectl_eksdoc.drain.orders import NodeTasks, evictions, outages, work_again
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.reservations import ReplacementPlaces
-from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.rollover import hand_offs
-from kubectl_eksdoc.drain.rounds import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order
+from kubectl_eksdoc.model.nodes import Node, Pod
+
+from . import nodes
+from . import placement as places
+from .choice import GIVEN, OrderedPlan, choose, timed, waves_of, without_a_second, without_homeless
+from .course import made
+from .duration import slow_nodes
+from .duration.estimate import Line, estimate, headrooms
+from .judging import JudgedPod, Judgement, judge_again, judge_pods
+from .nodes import DrainContext, natural, survey
+from .orders import NodeTasks, evictions, outages, work_again
+from .outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
+from .policy import DrainPolicy
+from .reservations import ReplacementPlaces
+from .result import DrainPlan, Headroom
+from .rollover import hand_offs
+from .rounds import (
     EvictionOrder,
     NodeWaves,
     arrange,
@@ -28,17 +33,13 @@ from kubectl_eksdoc.drain.rounds import (
     coming_again,
     plain_limits,
 )
-from kubectl_eksdoc.drain.rule_results import (
+from .rule_results import (
     assumed,
     assumption_notes,
     check_assumed,
     merged,
     with_assumed_budgets,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order
-from kubectl_eksdoc.model.nodes import Node, Pod
 
 
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by_eks: bool = False) -> DrainPlan:

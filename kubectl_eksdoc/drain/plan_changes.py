@@ -8,13 +8,14 @@ from enum import Enum
 from typing import TypeAlias
 
 from kubectl_eksdoc.baseline.changes import ResultComparison
-from kubectl_eksdoc.drain.outcome import TargetVerdict
-from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import BudgetOutline, ReadPlan, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
+
+from .outcome import TargetVerdict
+from .result import DrainPlan
 
 Value: TypeAlias = int | float | str | None
 """A figure of one plan; None where it has none."""

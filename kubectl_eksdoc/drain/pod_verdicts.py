@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.drain import filter_verdicts as filters
-from kubectl_eksdoc.drain.nodes import Balanced, DrainContext, natural
-from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode, Means
-from kubectl_eksdoc.drain.rule_results import RuleResult, cannot_tell, where
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import in_turn, kubectl, shell
@@ -19,6 +15,11 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Job, Workload
+
+from . import filter_verdicts as filters
+from .nodes import Balanced, DrainContext, natural
+from .policy import EVICTED, EvictionMode, Means
+from .rule_results import RuleResult, cannot_tell, where
 
 # What an eviction does to a Job: its pod's work is lost, and the Job may end as failed; with ``--wait-jobs`` pods may
 # finish before.

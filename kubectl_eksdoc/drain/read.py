@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.budget_verdicts import check_deleted
-from kubectl_eksdoc.drain.nodes import select
-from kubectl_eksdoc.drain.orders import check_named
-from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.rule_results import with_assumed_budgets
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.ports import ClusterReader
+
+from .budget_verdicts import check_deleted
+from .nodes import select
+from .orders import check_named
+from .plan import make_plan
+from .policy import DrainPolicy, Targeting
+from .result import DrainPlan
+from .rule_results import with_assumed_budgets
 
 READS = kinds.ALL
 """What planning reads; `model.findings` says which answer needs which of them."""

@@ -13,15 +13,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import made
-from kubectl_eksdoc.drain.filter_verdicts import restarted
-from kubectl_eksdoc.drain.new_nodes import copy, fitting, one_of_each, surged
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.room import PlacementRoom, Reasons, WhyNot
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.nodes import Node, Pod
+
+from .course import made
+from .filter_verdicts import restarted
+from .new_nodes import copy, fitting, one_of_each, surged
+from .nodes import DrainContext
+from .room import PlacementRoom, Reasons, WhyNot
 
 # New nodes for pods that find no place: how many, and like which of those that are there.
 

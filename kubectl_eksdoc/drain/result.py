@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from kubectl_eksdoc.drain.choice import TriedOrder
-from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
-from kubectl_eksdoc.drain.policy import DrainPolicy, Means
-from kubectl_eksdoc.drain.rollover_offers import HandOff
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.findings import Finding, Status, Subject
+
+from .choice import TriedOrder
+from .duration.estimate import Estimate
+from .outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
+from .policy import DrainPolicy, Means
+from .rollover_offers import HandOff
 
 
 @frozen

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.drain.node_owners import ReplacementAdvice, advise, compare
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import HOLDS, DrainTarget, Eviction, NotEvictedPod, SlowNode
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.rollover_offers import (
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+
+from .node_owners import ReplacementAdvice, advise, compare
+from .nodes import natural
+from .outcome import HOLDS, DrainTarget, Eviction, NotEvictedPod, SlowNode
+from .policy import DrainPolicy
+from .rollover_offers import (
     CLUSTER,
     REGION,
     HandOff,
     NodeGroupRemoval,
     ReplacementStep,
 )
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
 
 _STANDS_FOR = {
     CLUSTER: "the cluster's name",

@@ -10,11 +10,12 @@ from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os, without_ami
-from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
+
+from .outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 
 
 class Way(str, Enum):

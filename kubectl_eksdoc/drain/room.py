@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from kubectl_eksdoc.drain.new_nodes import EmptiestNodes, cordoned, fitting
-from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.kubernetes.scheduling import volumes
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
@@ -17,6 +15,9 @@ from kubectl_eksdoc.kubernetes.scheduling.volumes import NO_VOLUMES, Storage, Vo
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
+
+from .new_nodes import EmptiestNodes, cordoned, fitting
+from .nodes import DrainContext
 
 # Why no node takes a pod, counted over all nodes: quickly, for there may be thousands of nodes and kinds of pods.
 

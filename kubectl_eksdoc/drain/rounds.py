@@ -15,14 +15,15 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import made
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import scaled
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
+
+from .course import made
+from .nodes import DrainContext
+from .policy import EVICTED, DrainPolicy, EvictionMode
 
 
 class EvictionTier(IntEnum):

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
-from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
@@ -21,6 +18,10 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Severity, Status, Subject, clause
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import Pod
+
+from .nodes import natural
+from .outcome import HOLDS, PodVerdict
+from .policy import EVICTED, DrainPolicy, EvictionMode
 
 MAX_EVIDENCE = 12
 """Lines of evidence a merged finding shows; the rest is counted."""

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.drain.course import (
+from kubectl_eksdoc.kubernetes.replacement import Replacement
+
+from .course import (
     DrainTerms,
     Move,
     NodeActivation,
@@ -27,7 +29,6 @@ from kubectl_eksdoc.drain.course import (
     hold_s,
     made,
 )
-from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 
 class _Entry(NamedTuple):

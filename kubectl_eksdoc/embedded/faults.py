@@ -9,8 +9,20 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kubectl_eksdoc.embedded.serving import faults
-from kubectl_eksdoc.embedded.serving.faults import (
+from kubectl_eksdoc.errors import UsageError, maybe
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import knowledge
+from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.model.quantities import go_duration
+from kubectl_eksdoc.simulator import faults as mishaps
+from kubectl_eksdoc.simulator.chance import Chance, of_text
+from kubectl_eksdoc.simulator.faults import Note, Slower, TimedMishap
+from kubectl_eksdoc.simulator.kubelets import NEVER
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key
+
+from .serving import faults
+from .serving.faults import (
     EVICTIONS,
     BrokenConnection,
     CutShort,
@@ -27,18 +39,7 @@ from kubectl_eksdoc.embedded.serving.faults import (
     WatchExpired,
     WatchSilent,
 )
-from kubectl_eksdoc.embedded.serving.requests import ServedRequest
-from kubectl_eksdoc.errors import UsageError, maybe
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import knowledge
-from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import go_duration
-from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.chance import Chance, of_text
-from kubectl_eksdoc.simulator.faults import Note, Slower, TimedMishap
-from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import NODES, PODS, Key
+from .serving.requests import ServedRequest
 
 # Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other people.
 

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.embedded import catalogue
-from kubectl_eksdoc.embedded.catalogue import DEFINITION, DEFINITIONS, Catalogue, missing
-from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import begun
@@ -23,6 +20,10 @@ from kubectl_eksdoc.objects.single import FactDecoder, NoJson, RawObjects, encod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.scheduling import SCALED
 from kubectl_eksdoc.simulator.store import Key, StoredItem
+
+from . import catalogue
+from .catalogue import DEFINITION, DEFINITIONS, Catalogue, missing
+from .serving.validation import lacking, problems
 
 # Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
 #

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.embedded.serving.requests import METRICS_TEXT, Reply
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.kubernetes.corefile_edits import sums
@@ -39,6 +38,8 @@ from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoredItem
+
+from .serving.requests import METRICS_TEXT, Reply
 
 # What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
 #

@@ -11,21 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.embedded.catalogue import Build
-from kubectl_eksdoc.embedded.loading import Loaded, load_observed
-from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.objects import status_of
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
-from kubectl_eksdoc.embedded.serving.requests import (
-    ADMIN,
-    VIEWER,
-    RbacRule,
-    ServedUser,
-    TokenUsers,
-    restricted,
-)
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, not_found
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.kubernetes.guards import AS
@@ -70,6 +55,22 @@ from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
 from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource
 from kubectl_eksdoc.simulator.store import BUDGETS, NODES, PODS, Store, StoreChange
+
+from .catalogue import Build
+from .loading import Loaded, load_observed
+from .probed import AskedDns, MetadataServices, Resolvers, WithProbes
+from .serving.api import Api, Setup
+from .serving.handler import Scaled
+from .serving.objects import status_of
+from .serving.pod_logs import PodLogs, first_of
+from .serving.requests import (
+    ADMIN,
+    VIEWER,
+    RbacRule,
+    ServedUser,
+    TokenUsers,
+    restricted,
+)
 
 # What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
 

@@ -9,9 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Literal
 
-from kubectl_eksdoc.embedded import table_columns as fields
-from kubectl_eksdoc.embedded.catalogue import PARTIAL, PARTIAL_LIST, TABLE
-from kubectl_eksdoc.embedded.table_columns import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import Served
+from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.model.api_objects import Doc, at
+
+from . import table_columns as fields
+from .catalogue import PARTIAL, PARTIAL_LIST, TABLE
+from .table_columns import (
     AGE,
     CONTAINERS_AND_IMAGES,
     NAME,
@@ -33,10 +38,6 @@ from kubectl_eksdoc.embedded.table_columns import (
     text_column,
     wide,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import Served
-from kubectl_eksdoc.kubernetes.schedules import parsed
-from kubectl_eksdoc.model.api_objects import Doc, at
 
 NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
 

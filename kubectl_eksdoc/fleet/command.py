@@ -19,12 +19,13 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.fleet.clusters import FleetPlan, summed
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, Outcome
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.report.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
+
+from .clusters import FleetPlan, summed
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
@@ -51,7 +52,6 @@ def whose(member: Member, connection: Connection) -> Identity:
     from kubectl_eksdoc.kube.identity import identify
     from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.target import of_this_process
-    from kubectl_eksdoc.model.cluster import Identity
 
     around = of_this_process()
     found = Identity(member.context)
@@ -318,9 +318,9 @@ def over_fleet(
         EksdocError: which clusters they are cannot be told.
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
-    from kubectl_eksdoc.fleet.report import FleetReport
     from kubectl_eksdoc.host.signals import told_to_stop
-    from kubectl_eksdoc.model.findings import Severity
+
+    from .report import FleetReport
 
     FleetReport.check(around.options.output)
     members = _members(choice, around)
@@ -351,8 +351,9 @@ def over_fleet(
 
 
 def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
-    from kubectl_eksdoc.fleet import clusters as choosing
     from kubectl_eksdoc.host.fleet import named_file, read_fleet
+
+    from . import clusters as choosing
 
     path = named_file(choice.text)
     if path and choice.text.startswith(_OF_FILES):

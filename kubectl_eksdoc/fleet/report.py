@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.fleet.clusters import FleetPlan, Row, Standing
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import JudgedMember, Source, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
@@ -24,6 +23,8 @@ from kubectl_eksdoc.report.text import (
     text_column,
 )
 from kubectl_eksdoc.report.text import Row as Cells
+
+from .clusters import FleetPlan, Row, Standing
 
 # A fleet in sentences.
 

@@ -19,11 +19,12 @@ from pathlib import Path
 
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host.documents import DocumentFields, Unfit
-from kubectl_eksdoc.host.journals import state_folder
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.names import Name
 from kubectl_eksdoc.model.snapshots import LastView
+
+from .documents import DocumentFields, Unfit
+from .journals import state_folder
 
 # Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
 

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from kubectl_eksdoc.amazon.addon_needs import BY_NAME, CompatibilityTable
 from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, Tables
 from kubectl_eksdoc.errors import UsageError, maybe
-from kubectl_eksdoc.host.documents import hand_written, read_text, short
 from kubectl_eksdoc.model.findings import ANY, Suppression
 from kubectl_eksdoc.model.knowledge import made
+
+from .documents import hand_written, read_text, short
 
 MOST_BYTES = 4 << 20
 TABLES = "--tables"

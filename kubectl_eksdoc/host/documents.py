@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host.archive import standard_input
 from kubectl_eksdoc.yaml_events import events_of, reason
+
+from .archive import standard_input
 
 if TYPE_CHECKING:
     from yaml.events import Event

@@ -20,14 +20,6 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from kubectl_eksdoc.errors import SnapshotError, cause_of
-from kubectl_eksdoc.host.archive import (
-    BOUNDS,
-    ArchiveLimits,
-    ArchivePart,
-    BadArchive,
-    parts,
-    whole,
-)
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, ReadState, Resource
@@ -37,6 +29,15 @@ from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.intake import DumpIntake, KindComesLater
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
+
+from .archive import (
+    BOUNDS,
+    ArchiveLimits,
+    ArchivePart,
+    BadArchive,
+    parts,
+    whole,
+)
 
 MANIFEST = "eksdoc-manifest"
 """The name of the first file in it, without ``.json``."""

@@ -19,12 +19,13 @@ from time import monotonic
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host import signals as endings
-from kubectl_eksdoc.host.documents import hand_written, no_number, read_text
 from kubectl_eksdoc.model.api_objects import API_VERSION, Doc, at, text_at
 from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.quantities import duration
+
+from . import signals as endings
+from .documents import hand_written, no_number, read_text
 
 ANSWERS = (0, 1, 5)
 """Exit codes with which there is an answer."""

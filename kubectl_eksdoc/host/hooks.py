@@ -17,10 +17,11 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import IO, Protocol
 
-from kubectl_eksdoc.host import signals as endings
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.actions import Act, Errand, Hook
 from kubectl_eksdoc.model.quantities import duration
+
+from . import signals as endings
 
 TIMEOUT_S = 600.0
 """So long a command may take; who takes longer says no."""

@@ -13,10 +13,11 @@ from pathlib import Path
 from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host.archive import standard_input
-from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ManifestText, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of
+
+from .archive import standard_input
+from .documents import read_text, yaml_as_go_reads_it
 
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")

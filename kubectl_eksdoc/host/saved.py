@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.host.documents import MAGIC, MOST, DocumentFields, JsonFile, Unfit, short
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import API_VERSION, DRAIN_PLAN, FLEET
 from kubectl_eksdoc.model.baseline import (
@@ -30,6 +29,8 @@ from kubectl_eksdoc.model.baseline import (
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
+
+from .documents import MAGIC, MOST, DocumentFields, JsonFile, Unfit, short
 
 # A saved answer of this tool (``-o json``, ``-o yaml``): opened, and known to be one of the kind that is asked for.
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.errors import TerraformError
-from kubectl_eksdoc.host.documents import JsonFile, Unfit, short
 from kubectl_eksdoc.model.addons import (
     AddonResource,
     AddonSettings,
@@ -21,6 +20,8 @@ from kubectl_eksdoc.model.addons import (
     TerraformPlan,
 )
 from kubectl_eksdoc.model.kinds import Unknown
+
+from .documents import JsonFile, Unfit, short
 
 # What a Terraform plan says of the configuration it was made of: which providers, and which modules are called.
 #

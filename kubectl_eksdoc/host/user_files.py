@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kubectl_eksdoc.errors import UsageError, cause_of
-from kubectl_eksdoc.host.documents import read_text
+
+from .documents import read_text
 
 MOST_BYTES = 1 << 20
 

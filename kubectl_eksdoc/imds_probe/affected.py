@@ -17,7 +17,11 @@ from itertools import islice
 
 from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, REQUIRED, ImdsVerdict, Reach
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.programs import (
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, PodIdentity
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf, Pod, RoleBy
+
+from .programs import (
     ContainerCommand,
     ImdsNeed,
     LogReading,
@@ -31,9 +35,6 @@ from kubectl_eksdoc.imds_probe.programs import (
     programs_of,
     read,
 )
-from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Image, MetadataOptions, PodIdentity
-from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf, Pod, RoleBy
 
 # Into which pods it is worth looking, since reading their logs is a request each, and what is found there.
 

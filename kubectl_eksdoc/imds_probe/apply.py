@@ -11,9 +11,6 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step, World
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.probe import prepared, probed
-from kubectl_eksdoc.imds_probe.probe_result import ProbedNode, ProbeSettings
-from kubectl_eksdoc.imds_probe.run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, Part
@@ -23,6 +20,10 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate,
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.probes.pods import ImdsProbeClock
+
+from .probe import prepared, probed
+from .probe_result import ProbedNode, ProbeSettings
+from .run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 
 # What it needs of AWS and of the cluster; edges implement these.
 

@@ -10,14 +10,15 @@ from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, has_role
-from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts, NodesAlike
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.machines import V1_DAYS, RoleUse, RoleUses, V1Calls
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.probes.pods import owner_of
+
+from .affected import AffectedPod, Effect, has_role
+from .sources import EvidenceSource, MetadataFacts, NodesAlike
 
 ENOUGH_DAYS = 7
 """So many days must be counted on one of the nodes, before that nothing was counted says anything."""

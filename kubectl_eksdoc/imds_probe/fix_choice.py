@@ -7,8 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
-from kubectl_eksdoc.imds_probe.fix import (
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import NodeGroup
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.nodes import NodeOwner
+
+from .affected import AffectedPod, Effect
+from .fix import (
     CARRIED_OUT,
     CONTROLLER_FLAGS,
     NAMES,
@@ -21,7 +28,7 @@ from kubectl_eksdoc.imds_probe.fix import (
     RuleScope,
     complaints,
 )
-from kubectl_eksdoc.imds_probe.node_sources import (
+from .node_sources import (
     GroupNodes,
     behind,
     leaving,
@@ -29,15 +36,9 @@ from kubectl_eksdoc.imds_probe.node_sources import (
     on_group_template,
     on_instances,
 )
-from kubectl_eksdoc.imds_probe.plan import MetadataPlan
-from kubectl_eksdoc.imds_probe.pod_fixes import on_pods
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import NodeGroup
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.model.nodes import NodeOwner
+from .plan import MetadataPlan
+from .pod_fixes import on_pods
+from .sources import MetadataFacts, NodesAlike
 
 # Nodes of which the next ones are in order already, and ways that people look for and that are none.
 #

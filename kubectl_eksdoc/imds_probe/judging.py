@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
-from kubectl_eksdoc.imds_probe.affected import (
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
+from kubectl_eksdoc.model.missing_rights import allow, learned
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod, pod_count
+from kubectl_eksdoc.probes.pods import owner_of
+
+from .affected import (
     AffectedPod,
     Assumed,
     Effect,
@@ -18,16 +27,8 @@ from kubectl_eksdoc.imds_probe.affected import (
     may_need,
     unexplained,
 )
-from kubectl_eksdoc.imds_probe.evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, counted_of
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.missing_rights import allow, learned
-from kubectl_eksdoc.model.nodes import NodeOwner, Pod, pod_count
-from kubectl_eksdoc.probes.pods import owner_of
+from .evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
+from .sources import MetadataFacts, NodesAlike, counted_of
 
 _MOST_PODS, _NAMED = 5, 3
 NODES = "nodes: "

@@ -7,16 +7,6 @@ from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.fix import (
-    INSTANCE_OPTIONS,
-    NODE_CLASS,
-    TEMPLATE_VERSION,
-    BlastRadius,
-    Fix,
-    RuleScope,
-    complaints,
-)
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of, nodes_of_class
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import UNNAMED, CommandTarget, patch, shell
 from kubectl_eksdoc.model.findings import When
@@ -32,6 +22,17 @@ from kubectl_eksdoc.model.machines import (
 )
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import Node, Pod
+
+from .fix import (
+    INSTANCE_OPTIONS,
+    NODE_CLASS,
+    TEMPLATE_VERSION,
+    BlastRadius,
+    Fix,
+    RuleScope,
+    complaints,
+)
+from .sources import MetadataFacts, NodesAlike, class_name, instance_of, nodes_of_class
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -10,7 +10,16 @@ from kubectl_eksdoc.amazon.metadata_service import HOST, ImdsVerdict, Reach, of_
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of, since
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.affected import (
+from kubectl_eksdoc.model.baseline import SavedResult
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import CommandTarget, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order, reached
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
+from kubectl_eksdoc.model.missing_rights import as_read
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
+
+from .affected import (
     AL2023,
     WORST_FIRST,
     AffectedPod,
@@ -21,18 +30,10 @@ from kubectl_eksdoc.imds_probe.affected import (
     cut_off,
     fails,
 )
-from kubectl_eksdoc.imds_probe.evidence import role_clauses, role_used, tells, with_role_use
-from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
-from kubectl_eksdoc.imds_probe.programs import program_of
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, nodes_alike
-from kubectl_eksdoc.model.baseline import SavedResult
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.connection import CommandTarget, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order, reached
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
-from kubectl_eksdoc.model.missing_rights import as_read
-from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
+from .evidence import role_clauses, role_used, tells, with_role_use
+from .judging import judged, judged_whole, reasons, some, whose
+from .programs import program_of
+from .sources import MetadataFacts, MetadataService, NodesAlike, nodes_alike
 
 # The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
 

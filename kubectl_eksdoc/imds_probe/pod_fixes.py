@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.affected import AGAIN, AffectedPod, Effect
-from kubectl_eksdoc.imds_probe.fix import (
+from kubectl_eksdoc.model.connection import kubectl, resource_word, shell
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
+
+from .affected import AGAIN, AffectedPod, Effect
+from .fix import (
     CONTROLLER_FLAGS,
     OWN_ROLE,
     RESTART_PODS,
     BlastRadius,
     Fix,
 )
-from kubectl_eksdoc.imds_probe.node_sources import ClusterPlace, GroupNodes
-from kubectl_eksdoc.imds_probe.programs import (
+from .node_sources import ClusterPlace, GroupNodes
+from .programs import (
     ContainerCommand,
     ImdsNeed,
     ProgramSettings,
@@ -26,9 +30,6 @@ from kubectl_eksdoc.imds_probe.programs import (
     program_of,
     program_of_image,
 )
-from kubectl_eksdoc.model.connection import kubectl, resource_word, shell
-from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
 
 _HASH = "pod-template-hash"
 _AGENT = "eks-pod-identity-agent"

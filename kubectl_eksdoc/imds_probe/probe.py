@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from kubectl_eksdoc.imds_probe.probe_diagnosis import Answers
-from kubectl_eksdoc.imds_probe.probe_result import (
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.metadata import report_in
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.ports import ProbeNamespace
+from kubectl_eksdoc.probes.pods import ImdsProbeClock, ProbeStage, awaited, owning, stand_of
+
+from .probe_diagnosis import Answers
+from .probe_result import (
     Probed,
     ProbePlan,
     ProbePod,
@@ -19,12 +26,6 @@ from kubectl_eksdoc.imds_probe.probe_result import (
     pod_manifest,
     probed_nodes,
 )
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import report_in
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
-from kubectl_eksdoc.ports import ProbeNamespace
-from kubectl_eksdoc.probes.pods import ImdsProbeClock, ProbeStage, awaited, owning, stand_of
 
 # What every flow does that makes short-lived pods: one object that owns them is made first, and removed at the end,
 # whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their

@@ -9,7 +9,6 @@ from dataclasses import replace
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, in_order
@@ -18,6 +17,8 @@ from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily,
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
 from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, left_finding, owner, pod
+
+from .probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 
 # The pods of a probe, as they are sent to the cluster, and the object that owns them.
 

@@ -11,10 +11,6 @@ from kubectl_eksdoc.aws.ec2 import last_accessed, no_wait, role_events
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
-from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
-from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
-from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
@@ -34,6 +30,11 @@ from kubectl_eksdoc.model.nodes import Container, LogOf, NodeOwner, Pod
 from kubectl_eksdoc.ports import PodReader
 from kubectl_eksdoc.probes.pods import owner_of
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+
+from .affected import Assumed, IntendedOptions, choose, inside, logs_of
+from .evidence import may_use_role, worth_asking
+from .plan import MetadataPlan, plan_metadata, worth_a_look
+from .sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 """What of the cluster is read as a whole."""

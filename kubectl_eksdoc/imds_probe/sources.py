@@ -26,7 +26,6 @@ from kubectl_eksdoc.amazon.metadata_service import (
     verdict,
 )
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
@@ -43,6 +42,8 @@ from kubectl_eksdoc.model.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
+
+from .affected import Assumed, IntendedOptions, PodEvidence
 
 # What the metadata service of nodes is judged by.
 

@@ -38,8 +38,8 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced, called
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.in_cluster.objects import InClusterCommand
-    from kubectl_eksdoc.in_cluster.roles import RoleManifests
+    from .objects import InClusterCommand
+    from .roles import RoleManifests
 
 
 # Objects are put into a cluster: the server is asked for all of them first, and then they are created in their order.
@@ -328,8 +328,8 @@ def shown_or_created(ready: InClusterReady, around: CommandContext) -> CommandAn
         UsageError: something is there already, or what was typed is something else.
         Forbidden, ClusterError: the server does not take it.
     """
-    from kubectl_eksdoc.in_cluster.objects import is_ours
-    from kubectl_eksdoc.in_cluster.roles import taken_away
+    from .objects import is_ours
+    from .roles import taken_away
 
     if ready.inside.image == _LOCAL:
         around.note(_OWN_IMAGE)

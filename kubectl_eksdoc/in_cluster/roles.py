@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from types import MappingProxyType
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.in_cluster.objects import KINDS, InClusterCommand
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
@@ -16,6 +15,8 @@ from kubectl_eksdoc.report.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.report.markdown import block
 from kubectl_eksdoc.report.report import OwnFormat, Report
 from kubectl_eksdoc.report.text import Look, clean
+
+from .objects import KINDS, InClusterCommand
 
 _API = "rbac.authorization.k8s.io/v1"
 

@@ -18,8 +18,14 @@ from kubectl_eksdoc.cli.options import add_command, add_source, non_empty, witho
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption.installs import upgrade
-from kubectl_eksdoc.interruption.repair import (
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
+from kubectl_eksdoc.report.text import clean
+
+from .installs import upgrade
+from .repair import (
     AsJson,
     MissingLinks,
     creates,
@@ -28,14 +34,9 @@ from kubectl_eksdoc.interruption.repair import (
     steps,
     template,
 )
-from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
-from kubectl_eksdoc.report.text import clean
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.interruption.plan import InterruptionPlan
+    from .plan import InterruptionPlan
 
 
 # What is missing as text that can be piped to a file: a stack, commands, a policy, Helm values.
@@ -256,9 +257,9 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.interruption.plan import InterruptionOptions
-    from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
-    from kubectl_eksdoc.interruption.report import InterruptionReport
+    from .plan import InterruptionOptions
+    from .read import NEEDS, look_at_interruption
+    from .report import InterruptionReport
 
     request = _Request.from_args(args)
     InterruptionReport.check(around.options.output)

@@ -8,12 +8,13 @@ from dataclasses import replace
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch, IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import EventKind, about, matches
-from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
 from kubectl_eksdoc.model.interruption import EventRule, Queue, RuleTarget
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version
+
+from .installs import InterruptionFacts, Link, unknown
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence, Set
 from datetime import timedelta
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, is_spot, spot_nodes
 from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
@@ -22,6 +20,9 @@ from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.nodes import NodeOwner
+
+from .installs import InterruptionFacts
+from .spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, is_spot, spot_nodes
 
 _MEDIUM = "confidence: medium"
 KARPENTER = "Karpenter"

@@ -9,12 +9,6 @@ from itertools import pairwise
 
 from kubectl_eksdoc.amazon.interruption import spot
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption import delivery, outage, rights
-from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, handled, setting_link
-from kubectl_eksdoc.interruption.outage import InterruptionOutage
-from kubectl_eksdoc.interruption.repair import FILE, MissingLinks, creates, missing_links
-from kubectl_eksdoc.interruption.rights import Handler, handler_findings, handlers
-from kubectl_eksdoc.interruption.spot import life_link, log_link, spot_nodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, shell
@@ -24,6 +18,13 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import as_read, learned
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.permissions import how_to
+
+from . import delivery, outage, rights
+from .installs import InterruptionFacts, Link, handled, setting_link
+from .outage import InterruptionOutage
+from .repair import FILE, MissingLinks, creates, missing_links
+from .rights import Handler, handler_findings, handlers
+from .spot import life_link, log_link, spot_nodes
 
 
 @frozen

@@ -6,12 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.aws.queues import interruption_told, nothing_told
-from kubectl_eksdoc.interruption import installs
-from kubectl_eksdoc.interruption.delivery import candidates
-from kubectl_eksdoc.interruption.installs import InterruptionFacts, effective
-from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan, noted, plan_interruption
-from kubectl_eksdoc.interruption.rights import Role, role_of
-from kubectl_eksdoc.interruption.spot import instance_of, is_spot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
@@ -28,6 +22,13 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown, with_l
 from kubectl_eksdoc.model.nodes import LogOf
 from kubectl_eksdoc.ports import ObjectReader, PodReader, Signs
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
+
+from . import installs
+from .delivery import candidates
+from .installs import InterruptionFacts, effective
+from .plan import InterruptionOptions, InterruptionPlan, noted, plan_interruption
+from .rights import Role, role_of
+from .spot import instance_of, is_spot
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)
 """What of the cluster is read as a whole."""

@@ -12,15 +12,16 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch, merged
 from kubectl_eksdoc.amazon.interruption import EventKind, matches
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
-from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link
-from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.eks import part_of
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import EventRule, KarpenterInstall, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.kinds import Unknown
+
+from .delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
+from .installs import InterruptionFacts, Link
+from .rights import DECRYPT, Role, lacking_of, role_of
 
 # What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
 # known.

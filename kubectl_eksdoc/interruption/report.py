@@ -6,11 +6,6 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption import installs, outage, spot
-from kubectl_eksdoc.interruption.installs import effective
-from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
-from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
@@ -51,6 +46,12 @@ from kubectl_eksdoc.report.text import (
     number_column,
     text_column,
 )
+
+from . import installs, outage, spot
+from .installs import effective
+from .outage import KARPENTER, sentences
+from .plan import InterruptionPlan
+from .spot import NOTICE_S, AtRisk, SpotNode
 
 # The handling of interruptions in sentences.
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import ACTIONS
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption.delivery import NAMELESS, NOWHERE
-from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Cluster
@@ -19,6 +17,9 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall, KmsKey, Queue, R
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner, RoleBy
+
+from .delivery import NAMELESS, NOWHERE
+from .installs import NAME_LABEL, InterruptionFacts, Link, unknown
 
 DECRYPT = "kms:Decrypt"
 

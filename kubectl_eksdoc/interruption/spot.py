@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
@@ -18,6 +17,8 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall, Queue
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
 from kubectl_eksdoc.probes.pods import owner_of
+
+from .installs import InterruptionFacts, Link, unknown
 
 NOTICE_S = 120
 """Seconds between the notice and the end (EC2's user guide, Spot Instance interruption notices)."""

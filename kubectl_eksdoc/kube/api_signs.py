@@ -12,16 +12,6 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.amazon.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.responses import (
-    ContinueTokenExpired,
-    Incomplete,
-    NotServed,
-    RequestRefused,
-)
-from kubectl_eksdoc.kube.single_objects import EVERY, LIST_VERB, NamespaceLists, listed
-from kubectl_eksdoc.kube.target import CredentialContext
-from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, answer_of, in_order, pod_path
 from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, named
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, SpotEvent
@@ -31,6 +21,17 @@ from kubectl_eksdoc.objects.held import event, revision
 from kubectl_eksdoc.objects.karpenter import spot_event
 from kubectl_eksdoc.objects.manifests import HelmRevision, written_object
 from kubectl_eksdoc.objects.single import document
+
+from .exchanges import RetryPolicy
+from .responses import (
+    ContinueTokenExpired,
+    Incomplete,
+    NotServed,
+    RequestRefused,
+)
+from .single_objects import EVERY, LIST_VERB, NamespaceLists, listed
+from .target import CredentialContext
+from .transport import HASTY, ClusterReads, answer_of, in_order, pod_path
 
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"

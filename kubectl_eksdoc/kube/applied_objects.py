@@ -11,12 +11,13 @@ from functools import partial
 from time import monotonic
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.responses import ContinueTokenExpired, NotServed, RequestRefused
-from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, at, named
 from kubectl_eksdoc.model.kinds import NEVER_APPLIED, SEARCHED, Resource, Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
+
+from .exchanges import RetryPolicy
+from .responses import ContinueTokenExpired, NotServed, RequestRefused
+from .transport import Transport, in_order
 
 Listed = Callable[[Transport, Resource, int], Iterator[Doc]]
 """The metadata of all objects of a resource."""

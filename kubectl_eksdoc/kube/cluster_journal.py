@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
-from kubectl_eksdoc.kube.requests import UNASKED, SentRequest
-from kubectl_eksdoc.kube.runs import (
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.journal import Entries, Entry, RunPhase, RunStarted
+from kubectl_eksdoc.objects.journal_lines import line
+
+from .requests import UNASKED, SentRequest
+from .runs import (
     BEGUN,
     ENTRIES,
     FULL,
@@ -33,9 +37,6 @@ from kubectl_eksdoc.kube.runs import (
     labels_of,
     read_run,
 )
-from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.journal import Entries, Entry, RunPhase, RunStarted
-from kubectl_eksdoc.objects.journal_lines import line
 
 CHUNK_BYTES = 256 << 10
 """A chunk that has so much is closed. A ConfigMap may have 1 MiB (MaxSecretSize, pkg/apis/core/validation)."""

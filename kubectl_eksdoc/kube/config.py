@@ -18,12 +18,16 @@ from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
-from kubectl_eksdoc.kube import exec_plugin, kubeconfig
-from kubectl_eksdoc.kube import target as credentials
-from kubectl_eksdoc.kube.identity import EksIdentity, identify
-from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.pools import Pools
-from kubectl_eksdoc.kube.target import (
+from kubectl_eksdoc.kubernetes.guards import address, token_in, without_user
+from kubectl_eksdoc.model.connection import IN_CLUSTER, ClusterAddress, Connection
+from kubectl_eksdoc.model.names import Name
+
+from . import exec_plugin, kubeconfig
+from . import target as credentials
+from .identity import EksIdentity, identify
+from .kubeconfig import choose
+from .pools import Pools
+from .target import (
     NO_HEADER,
     Credential,
     CredentialContext,
@@ -34,9 +38,6 @@ from kubectl_eksdoc.kube.target import (
     ServerEntry,
     is_secret,
 )
-from kubectl_eksdoc.kubernetes.guards import address, token_in, without_user
-from kubectl_eksdoc.model.connection import IN_CLUSTER, ClusterAddress, Connection
-from kubectl_eksdoc.model.names import Name
 
 # Which proxy stands between us and the server, by the rules kubectl follows.
 #

@@ -6,18 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from kubectl_eksdoc.kube.config import ApiAccess
-from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.requests import (
-    JSON,
-    MERGE_PATCH,
-    Cautious,
-    Clock,
-    RetryLimits,
-    SentRequest,
-)
-from kubectl_eksdoc.kube.target import CredentialContext, utc_now
-from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, in_order, pod_path
 from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.actions import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
@@ -26,6 +14,19 @@ from kubectl_eksdoc.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import ENDED, Pod
 from kubectl_eksdoc.model.placing import NotMade
+
+from .config import ApiAccess
+from .exchanges import RetryPolicy
+from .requests import (
+    JSON,
+    MERGE_PATCH,
+    Cautious,
+    Clock,
+    RetryLimits,
+    SentRequest,
+)
+from .target import CredentialContext, utc_now
+from .transport import HASTY, ClusterReads, in_order, pod_path
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"
@@ -81,7 +82,8 @@ class CoreDns:
         return done if isinstance(done, NotMade) else None
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
-        """As `coredns_lameduck.measurement.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
+        """As `coredns_lameduck.measurement.Dns.evict`. Without the UID a pod that came in its place would be
+        evicted."""
         options: Doc = {"preconditions": {"uid": pod.uid}} | ({"dryRun": ["All"]} if dry else {})
         meta = {"name": pod.name, "namespace": SYSTEM}
         body: Doc = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta, "deleteOptions": options}

@@ -17,8 +17,9 @@ from urllib.parse import urlencode
 from kubectl_eksdoc.bounds import AnswerLimits, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.config import ApiAccess
-from kubectl_eksdoc.kube.responses import (
+
+from .config import ApiAccess
+from .responses import (
     NO_API,
     HttpAnswer,
     Incomplete,
@@ -27,7 +28,7 @@ from kubectl_eksdoc.kube.responses import (
     never_sent,
     shown,
 )
-from kubectl_eksdoc.kube.target import Credential
+from .target import Credential
 
 if TYPE_CHECKING:
     import urllib3

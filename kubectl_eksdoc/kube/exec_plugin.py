@@ -18,8 +18,9 @@ from math import inf
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
-from kubectl_eksdoc.kube.target import Credential, CredentialContext, ExecPlugin
 from kubectl_eksdoc.kubernetes.schedules import parsed
+
+from .target import Credential, CredentialContext, ExecPlugin
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.eks import AwsAccess
+
+from .kubeconfig import choose
+from .target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
 
 _ARN = re.compile(r"arn:aws[\w-]*:eks:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):cluster/(?P<cluster>[\w-]+)")
 _REGION = r"(?P<region>[a-z]{2,4}(?:-[a-z]+)+-\d)"

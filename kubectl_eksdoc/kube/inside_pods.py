@@ -14,12 +14,6 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.config import ApiAccess
-from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.requests import Cautious, Clock, RetryLimits
-from kubectl_eksdoc.kube.responses import NotServed, RequestRefused
-from kubectl_eksdoc.kube.single_objects import listed
-from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
@@ -29,6 +23,13 @@ from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeLabels, ProbeOw
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import event
 from kubectl_eksdoc.objects.single import NoSuchObject
+
+from .config import ApiAccess
+from .exchanges import RetryPolicy
+from .requests import Cautious, Clock, RetryLimits
+from .responses import NotServed, RequestRefused
+from .single_objects import listed
+from .transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 
 GET_POD, GET_LOG, LIST_EVENTS = "get pods", "get pods/log", "list events"
 """The rights this needs, in the namespaces of the pods that are asked for."""

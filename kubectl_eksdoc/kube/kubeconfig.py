@@ -20,10 +20,11 @@ from urllib.parse import urlsplit
 from kubectl_eksdoc.errors import ConfigError, matches
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.kubernetes.guards import address
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
+
+from .target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, ServerEntry, UserEntry
 
 T = TypeVar("T")
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}

@@ -11,7 +11,10 @@ from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.requests import (
+from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.model.api_objects import Doc, at
+
+from .requests import (
     JSON,
     MANAGER,
     UNASKED,
@@ -21,8 +24,6 @@ from kubectl_eksdoc.kube.requests import (
     SentRequest,
     refused,
 )
-from kubectl_eksdoc.kubernetes.schedules import parsed
-from kubectl_eksdoc.model.api_objects import Doc, at
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 """The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""

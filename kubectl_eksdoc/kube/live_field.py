@@ -11,23 +11,6 @@ from time import monotonic
 from typing import Protocol
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, Timing
-from kubectl_eksdoc.kube.reads import (
-    WATCHED,
-    Closed,
-    Closing,
-    FactListener,
-    FailureStreak,
-    GaveUp,
-    Lister,
-    RetryingReads,
-)
-from kubectl_eksdoc.kube.requests import ApiWriter, Fence, unfenced
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kube.watches import Streams, WatchReach, WatchThread, WatchTimes
-from kubectl_eksdoc.kube.writes import NodeAnnotations, PodActions, Restarts, delete, evict
 from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
@@ -53,6 +36,24 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.held import Changing
+
+from .config import connect
+from .exchanges import Exchanges, RetryPolicy, Timing
+from .reads import (
+    WATCHED,
+    Closed,
+    Closing,
+    FactListener,
+    FailureStreak,
+    GaveUp,
+    Lister,
+    RetryingReads,
+)
+from .requests import ApiWriter, Fence, unfenced
+from .target import CredentialContext, of_this_process
+from .transport import Transport
+from .watches import Streams, WatchReach, WatchThread, WatchTimes
+from .writes import NodeAnnotations, PodActions, Restarts, delete, evict
 
 # A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
 

@@ -24,9 +24,12 @@ from types import TracebackType
 
 from kubectl_eksdoc.errors import ClusterError, Locked, LockInDoubt, LockLost, Unreachable
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube import lease
-from kubectl_eksdoc.kube.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere
-from kubectl_eksdoc.kube.requests import (
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.journal import HeldLock
+
+from . import lease
+from .lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere
+from .requests import (
     UNASKED,
     Clock,
     RequestSender,
@@ -34,8 +37,6 @@ from kubectl_eksdoc.kube.requests import (
     SentRequest,
     refused,
 )
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.journal import HeldLock
 
 DURATION_S = 60
 LOOK_EVERY_S = 2.0

@@ -19,7 +19,8 @@ from urllib.parse import unquote, urlsplit
 
 from kubectl_eksdoc.bounds import BoundedResponse, current
 from kubectl_eksdoc.errors import ConfigError, cause_of
-from kubectl_eksdoc.kube.target import KubeTarget
+
+from .target import KubeTarget
 
 if TYPE_CHECKING:
     import urllib3

@@ -10,10 +10,17 @@ from datetime import datetime
 from functools import partial
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
-from kubectl_eksdoc.kube.identity import EksIdentity
-from kubectl_eksdoc.kube.responses import (
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.connection import Connection, OutageLimits
+from kubectl_eksdoc.model.kinds import ReadState, Resource
+from kubectl_eksdoc.objects.collector import BadObject, Collector
+from kubectl_eksdoc.objects.single import RawObjects
+
+from .config import connect
+from .exchanges import RetryPolicy, Timing
+from .identity import EksIdentity
+from .responses import (
     ContinueTokenExpired,
     HttpAnswer,
     Incomplete,
@@ -21,14 +28,8 @@ from kubectl_eksdoc.kube.responses import (
     RequestRefused,
     shown,
 )
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
-from kubectl_eksdoc.kube.transport import Paging, Transport, in_order
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.connection import Connection, OutageLimits
-from kubectl_eksdoc.model.kinds import ReadState, Resource
-from kubectl_eksdoc.objects.collector import BadObject, Collector
-from kubectl_eksdoc.objects.single import RawObjects
+from .target import CredentialContext, of_this_process
+from .transport import Paging, Transport, in_order
 
 VERB = "list"
 """The RBAC verb used on every resource that is asked for, in all namespaces."""

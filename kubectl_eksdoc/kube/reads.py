@@ -11,10 +11,6 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
-from kubectl_eksdoc.kube.responses import ContinueTokenExpired, ObjectNotFound
-from kubectl_eksdoc.kube.transport import Paging, Transport
-from kubectl_eksdoc.kube.writes import path_of
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
@@ -32,6 +28,11 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.held import Changing, ListPage
+
+from .exchanges import RetryPolicy, Timing
+from .responses import ContinueTokenExpired, ObjectNotFound
+from .transport import Paging, Transport
+from .writes import path_of
 
 # Whole lists, page by page, in the state of one moment.
 

@@ -19,16 +19,17 @@ from kubectl_eksdoc.errors import (
     Unreachable,
 )
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.config import ApiAccess
-from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, real_timing
-from kubectl_eksdoc.kube.pools import asked_before_each_byte
-from kubectl_eksdoc.kube.responses import HttpAnswer, status_of
-from kubectl_eksdoc.kube.target import Credential, utc_now
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.permissions import Permission, Review
 from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
+
+from .config import ApiAccess
+from .exchanges import ExchangeFailed, Exchanges, RetryPolicy, real_timing
+from .pools import asked_before_each_byte
+from .responses import HttpAnswer, status_of
+from .target import Credential, utc_now
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"

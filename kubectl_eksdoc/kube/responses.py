@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable, Untrusted
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.held_secrets import without_held
-from kubectl_eksdoc.kube.config import ApiAccess
-from kubectl_eksdoc.kube.target import utc_now
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.kubernetes.guards import address, addresses_in
+
+from .config import ApiAccess
+from .target import utc_now
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""

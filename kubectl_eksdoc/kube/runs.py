@@ -16,8 +16,13 @@ from typing import TypeVar
 
 from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.lock import Lock
-from kubectl_eksdoc.kube.requests import (
+from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.journal import Entries, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
+from kubectl_eksdoc.objects.journal_lines import read_lines
+
+from .lock import Lock
+from .requests import (
     JSON,
     MANAGER,
     MERGE_PATCH,
@@ -28,10 +33,6 @@ from kubectl_eksdoc.kube.requests import (
     SentRequest,
     refused,
 )
-from kubectl_eksdoc.kubernetes.schedules import parsed
-from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.journal import Entries, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
-from kubectl_eksdoc.objects.journal_lines import read_lines
 
 # ConfigMaps of one namespace: reads that are tried again until they are answered, and writes that are sent once.
 

@@ -8,19 +8,6 @@ from itertools import islice
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden
-from kubectl_eksdoc.kube.applied_objects import AppliedSearch
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.requests import MANAGER, MERGE_PATCH, ApiWriter, not_taken
-from kubectl_eksdoc.kube.responses import (
-    ContinueTokenExpired,
-    NotServed,
-    ObjectNotFound,
-    RequestRefused,
-)
-from kubectl_eksdoc.kube.runs import HEAD, PART_LABEL, RUN_LABEL
-from kubectl_eksdoc.kube.target import CredentialContext
-from kubectl_eksdoc.kube.transport import ClusterReads, Paging, Transport
 from kubectl_eksdoc.model import kinds, names
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, at, named, text_at
 from kubectl_eksdoc.model.connection import Connection
@@ -28,6 +15,20 @@ from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import NODE_CLASSES, Absent, Resource, Unknown
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.objects.single import document
+
+from .applied_objects import AppliedSearch
+from .config import connect
+from .exchanges import RetryPolicy
+from .requests import MANAGER, MERGE_PATCH, ApiWriter, not_taken
+from .responses import (
+    ContinueTokenExpired,
+    NotServed,
+    ObjectNotFound,
+    RequestRefused,
+)
+from .runs import HEAD, PART_LABEL, RUN_LABEL
+from .target import CredentialContext
+from .transport import ClusterReads, Paging, Transport
 
 VERB = "get"
 _HINT = "Is this the address of a Kubernetes API?"

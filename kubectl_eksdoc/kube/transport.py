@@ -14,14 +14,15 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, in_time
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube import responses as answers
-from kubectl_eksdoc.kube.config import ApiAccess, connect
-from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, Timing, real_timing
-from kubectl_eksdoc.kube.responses import HttpAnswer, ReadTimeout, RequestRefused
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from kubectl_eksdoc.model.kinds import PODS, Absent, Unknown
 from kubectl_eksdoc.model.quantities import duration
+
+from . import responses as answers
+from .config import ApiAccess, connect
+from .exchanges import ExchangeFailed, Exchanges, RetryPolicy, Timing, real_timing
+from .responses import HttpAnswer, ReadTimeout, RequestRefused
+from .target import CredentialContext, of_this_process, utc_now
 
 TELL_S = 60.0
 """So often it is told that a server is waited for."""

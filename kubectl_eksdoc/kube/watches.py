@@ -13,19 +13,20 @@ from math import inf
 
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube import responses as answers
-from kubectl_eksdoc.kube.exchanges import AnswerStream, ExchangeFailed, Exchanges
-from kubectl_eksdoc.kube.reads import Closing, FactListener, FailureStreak, Lister
-from kubectl_eksdoc.kube.responses import (
+from kubectl_eksdoc.kubernetes.news import News, WatchInterrupted, WatchRestored
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.held import Changing, FactEventKind
+
+from . import responses as answers
+from .exchanges import AnswerStream, ExchangeFailed, Exchanges
+from .reads import Closing, FactListener, FailureStreak, Lister
+from .responses import (
     ContinueTokenExpired,
     Incomplete,
     NotServed,
     RequestRefused,
 )
-from kubectl_eksdoc.kubernetes.news import News, WatchInterrupted, WatchRestored
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.collector import BadObject
-from kubectl_eksdoc.objects.held import Changing, FactEventKind
 
 # One watch's connection: opened from a version on, and read as whole lines.
 #

@@ -21,10 +21,6 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.kube.requests import MANAGER, MERGE_PATCH, ApiWriter
-from kubectl_eksdoc.kube.responses import ObjectNotFound
-from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, precondition_failed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import (
@@ -43,6 +39,11 @@ from kubectl_eksdoc.model.actions import (
 from kubectl_eksdoc.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED, UNSCHEDULABLE
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS, Pod
+
+from .exchanges import Timing
+from .requests import MANAGER, MERGE_PATCH, ApiWriter
+from .responses import ObjectNotFound
+from .transport import Transport
 
 _CORDON = "f:unschedulable"
 

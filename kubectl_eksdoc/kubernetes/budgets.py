@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, ScaleNotRead, Scales
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import Pod
+
+from .replacement import NoScale, ScaledController, ScaleNotRead, Scales
 
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long a granted eviction counts as unhealthy without the pod's deletion being seen."""

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Iterable
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile_plugins import health_plugins, lameducks, unread
-from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, read
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Block, Corefile, Directive, Import, Token
+
+from .corefile_plugins import health_plugins, lameducks, unread
+from .managed_fields import MalformedEntries, read
 
 _STEP = "    "
 """By so much a line is moved in where nothing shows how the others are."""

@@ -13,10 +13,11 @@ from dataclasses import replace
 from functools import cache
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile import TokenReader
 from kubectl_eksdoc.model.coredns import Block, Corefile, CorefileRefusal, Directive, Token
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
+
+from .corefile import TokenReader
 
 OLDEST, NEWEST = Version(1, 1, 3), Version(1, 14, 2)
 """Outside of these versions nothing is claimed."""

@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile import CorefileSyntaxError, TokenReader
-from kubectl_eksdoc.kubernetes.corefile_grammar import (
+from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive, Import, Token
+from kubectl_eksdoc.model.quantities import Version, go_duration
+
+from .corefile import CorefileSyntaxError, TokenReader
+from .corefile_grammar import (
     NEWEST,
     OLDEST,
     ONCE,
@@ -25,8 +28,6 @@ from kubectl_eksdoc.kubernetes.corefile_grammar import (
     server_refusals,
     zone_refusals,
 )
-from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive, Import, Token
-from kubectl_eksdoc.model.quantities import Version, go_duration
 
 DEFAULT = Version(1, 13, 1)
 """Where no version is known: the one that was recorded."""

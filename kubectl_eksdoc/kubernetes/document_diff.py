@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
-from kubectl_eksdoc.kubernetes.field_paths import (
+from kubectl_eksdoc.model.api_objects import Doc
+
+from .api.types import SchemaPlace
+from .field_paths import (
     Step,
     canonical,
     field_step,
@@ -20,7 +22,6 @@ from kubectl_eksdoc.kubernetes.field_paths import (
     order_of,
     value_step,
 )
-from kubectl_eksdoc.model.api_objects import Doc
 
 # The items of a list that is a set or a map, by the step that names each.
 

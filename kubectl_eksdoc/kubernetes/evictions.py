@@ -19,11 +19,12 @@ from enum import Enum
 from typing import Any, Protocol
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
 from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
+
+from .budgets import SYNC_FAILED, with_allowed
 
 MAX_DISRUPTED = 2000
 """MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""

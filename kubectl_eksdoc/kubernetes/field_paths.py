@@ -12,8 +12,9 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
+
+from .api.types import SchemaPlace
 
 Step = str
 Scalar = Any

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.types import Schema
-from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet, FieldSetComparison, compare
-from kubectl_eksdoc.kubernetes.field_paths import MalformedStep, quoted
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+
+from .api.types import Schema
+from .document_diff import NONE, FieldSet, FieldSetComparison, compare
+from .field_paths import MalformedStep, quoted
 
 Operation = Literal["Apply", "Update"]
 Owners = Mapping["FieldManager", "Entry"]

@@ -15,13 +15,14 @@ from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, VARIABLE
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile import without_comments
-from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.journal import PRIOR, RUN
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
+
+from .corefile import without_comments
+from .guards import address, addresses_in
 
 # A value that is not kept, as something that tells equal ones apart from others, and nothing else.
 

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
-from kubectl_eksdoc.kubernetes.document_diff import (
+from kubectl_eksdoc.model.api_objects import Doc, at
+
+from .api.types import Schema, SchemaPlace
+from .document_diff import (
     NONE,
     FieldSet,
     Path,
@@ -25,8 +27,8 @@ from kubectl_eksdoc.kubernetes.document_diff import (
     steps_of,
     with_named,
 )
-from kubectl_eksdoc.kubernetes.field_paths import Step, field_step, shown
-from kubectl_eksdoc.kubernetes.managed_fields import (
+from .field_paths import Step, field_step, shown
+from .managed_fields import (
     UNTRACKED,
     Entry,
     FieldManager,
@@ -40,7 +42,6 @@ from kubectl_eksdoc.kubernetes.managed_fields import (
     without_entries,
     written,
 )
-from kubectl_eksdoc.model.api_objects import Doc, at
 
 # Conflicts of an apply with other owners, and how the server words them.
 #

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.nodes import Pod
+from .nodes import Pod
 
 
 class Cordon(NamedTuple):

@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+
+from .api_objects import Doc
+from .kinds import Absent, Unknown
 
 
 @frozen

@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Resource, Unknown
+
+from .kinds import NOT_ASKED, Resource, Unknown
 
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""

@@ -12,8 +12,9 @@ from dataclasses import field
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+
+from .cluster import Identity, Source
+from .findings import Severity, Status, Subject
 
 
 @frozen

@@ -7,7 +7,8 @@ from dataclasses import field
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.selectors import Selector
+
+from .selectors import Selector
 
 ALWAYS_ALLOW = "AlwaysAllow"
 

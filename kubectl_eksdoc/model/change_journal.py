@@ -12,7 +12,8 @@ from enum import Enum
 from itertools import takewhile
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc
+
+from .api_objects import Doc
 
 ADDON_UPDATE, DNS_CHANGE, METADATA_FIX = "addon-update", "dns-change", "metadata-fix"
 PLACEMENT, TEST_PODS = "in-cluster", "test-pods"

@@ -10,12 +10,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
+
+from .api_objects import Doc
+from .findings import Severity, Status
+from .kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.model.api_objects import (
+    from .api_objects import (
         ApiService,
         AppliedObjects,
         Definition,
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
         KindUsage,
         ObjectName,
     )
-    from kubectl_eksdoc.model.budgets import Budget
-    from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-    from kubectl_eksdoc.model.machines import SaidOptions
-    from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
-    from kubectl_eksdoc.model.nodes import LogOf, Node, Pod
-    from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-    from kubectl_eksdoc.model.selectors import Labels
-    from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload
+    from .budgets import Budget
+    from .interruption import ReportedChanges, SpotEvent
+    from .machines import SaidOptions
+    from .network import EndpointSlice, Service, TargetGroupBinding, Webhook
+    from .nodes import LogOf, Node, Pod
+    from .placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+    from .selectors import Labels
+    from .workloads import Autoscaler, CronJob, Job, Workload
 
 
 _TOLD = 3
@@ -42,14 +43,14 @@ NO_TIME = datetime.fromtimestamp(0, timezone.utc)
 
 
 def _nothing_said() -> SaidOptions:
-    from kubectl_eksdoc.model.machines import SaidOptions
+    from .machines import SaidOptions
 
     return SaidOptions()
 
 
 def no_changes() -> ReportedChanges:
     """That nothing was asked about the past."""
-    from kubectl_eksdoc.model.interruption import ReportedChanges
+    from .interruption import ReportedChanges
 
     return ReportedChanges()
 

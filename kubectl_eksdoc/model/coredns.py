@@ -7,9 +7,10 @@ from dataclasses import fields
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.placing import ProbeLabels
-from kubectl_eksdoc.model.selectors import Labels
+
+from .kinds import Unknown
+from .placing import ProbeLabels
+from .selectors import Labels
 
 SYSTEM, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
 LABEL = ("k8s-app", "kube-dns")

@@ -7,9 +7,10 @@ from dataclasses import field
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import Addon, AddonVersions, Issue, UpdateHistory
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.machines import NodeGroup, Quota, Subnet, Tags, TemplateRef, TemplateVersion
+
+from .addons import Addon, AddonVersions, Issue, UpdateHistory
+from .kinds import NOT_ASKED, Absent, Unknown
+from .machines import NodeGroup, Quota, Subnet, Tags, TemplateRef, TemplateVersion
 
 
 @frozen

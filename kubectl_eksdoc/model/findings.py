@@ -12,10 +12,11 @@ from string import Formatter
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.kinds import Resource, Unknown
-from kubectl_eksdoc.model.knowledge import file
+
+from . import kinds
+from .connection import CommandTarget
+from .kinds import Resource, Unknown
+from .knowledge import file
 
 CodeName = str
 """Of a record; a test looks up those that stand in the package."""

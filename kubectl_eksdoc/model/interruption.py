@@ -7,12 +7,13 @@ from dataclasses import field
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import UpdateHistory
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf, RoleBy
-from kubectl_eksdoc.model.quantities import Version
+
+from .addons import UpdateHistory
+from .api_objects import Doc
+from .findings import Subject
+from .kinds import NOT_ASKED, Absent, Unknown
+from .nodes import Container, LogOf, RoleBy
+from .quantities import Version
 
 EVENTS = Subject("Interruption", "events")
 """What fails of the one chain by which Karpenter receives interruption events comes from it, and so does what nodes

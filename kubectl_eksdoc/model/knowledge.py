@@ -17,8 +17,9 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.knowledge import names, read
-from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.quantities import Version, parse
+
+from .kinds import Confidence
+from .quantities import Version, parse
 
 _T = TypeVar("_T")
 _Make = Callable[[Any], Any]

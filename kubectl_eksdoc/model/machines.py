@@ -13,8 +13,9 @@ from operator import add
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import Issue
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
+
+from .addons import Issue
+from .kinds import NOT_ASKED, Absent, Unknown
 
 # Which tool manages a resource, as its tags tell.
 #

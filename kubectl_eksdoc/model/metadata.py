@@ -11,9 +11,10 @@ from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions, SaidOptions
-from kubectl_eksdoc.model.placing import ProbeLabels
+
+from .kinds import Unknown
+from .machines import MetadataOptions, SaidOptions
+from .placing import ProbeLabels
 
 
 @frozen

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.findings import Finding, Remedy
-from kubectl_eksdoc.model.kinds import LEFT_OUT, NoAws, NotHeld, Unknown
-from kubectl_eksdoc.model.permissions import how_to
+from .cluster import Source
+from .findings import Finding, Remedy
+from .kinds import LEFT_OUT, NoAws, NotHeld, Unknown
+from .permissions import how_to
 
 
 def allow(right: str) -> Remedy:

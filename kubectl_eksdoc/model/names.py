@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
+
+from .nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
 
 _GROUPS = {
     MANAGED_GROUP: "managed node group",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.selectors import Labels, Selector
+
+from .selectors import Labels, Selector
 
 
 @frozen

@@ -9,9 +9,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
-from kubectl_eksdoc.model.quantities import Version, go_duration
-from kubectl_eksdoc.model.selectors import Labels
+
+from .placing import NOWHERE_SPECIAL, Placement, Requests
+from .quantities import Version, go_duration
+from .selectors import Labels
 
 HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"

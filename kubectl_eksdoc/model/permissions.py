@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import Resource
+
+from .kinds import Resource
 
 
 class Permission(NamedTuple):

@@ -7,10 +7,11 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, text_at
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector, is_valid
+
+from . import kinds
+from .api_objects import Doc, at, text_at
+from .kinds import Resource
+from .selectors import Labels, Requirement, Selector, is_valid
 
 RBAC = "rbac.authorization.k8s.io"
 _CLUSTER_ROLES = Resource("ClusterRole", "clusterroles", RBAC, namespaced=False)

@@ -8,9 +8,10 @@ from dataclasses import field, replace
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.kinds import KindRead, Resource, Unknown
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
+
+from .cluster import Cluster, Identity, Source
+from .kinds import KindRead, Resource, Unknown
+from .nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
 
 FORMAT = 1
 

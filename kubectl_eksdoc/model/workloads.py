@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume
-from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
+
+from .nodes import ControllerOwner, Toleration, Volume
+from .selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600
 """progressDeadlineSeconds where a Deployment does not say (pkg/apis/apps/v1/defaults.go)."""

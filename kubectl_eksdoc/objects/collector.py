@@ -18,11 +18,12 @@ from kubectl_eksdoc.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Re
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Job, Workload
-from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, FIELDS
-from kubectl_eksdoc.objects.nodes import identity_from
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.single import RawObjects, document
-from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
+
+from .karpenter import BY_RESOURCE, FIELDS
+from .nodes import identity_from
+from .pods import SharedTexts
+from .single import RawObjects, document
+from .structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 # Who is who where a dump has lost its uids: identities made of names, and references that lead to them.
 #

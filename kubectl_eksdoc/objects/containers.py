@@ -9,8 +9,9 @@ import msgspec
 
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState
-from kubectl_eksdoc.objects.single import NoSuchObject
-from kubectl_eksdoc.objects.structs import NO_RAW, Lean
+
+from .single import NoSuchObject
+from .structs import NO_RAW, Lean
 
 _TOLD_VARIABLES = frozenset(file("kept_keys")["told"])
 """The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""

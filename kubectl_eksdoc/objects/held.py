@@ -27,12 +27,13 @@ from kubectl_eksdoc.model.kinds import (
     Unknown,
 )
 from kubectl_eksdoc.model.nodes import Container, LogOf
-from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, spot_event
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.single import Keeper, NoSuchObject, RawObjects, document
-from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
+
+from .collector import MALFORMED, BadObject, in_list, named_kind, who
+from .containers import containers_of
+from .karpenter import BY_RESOURCE, spot_event
+from .pods import SharedTexts
+from .single import Keeper, NoSuchObject, RawObjects, document
+from .structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 # Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
 #

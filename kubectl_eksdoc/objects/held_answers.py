@@ -21,9 +21,10 @@ from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, NotHeld, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogOf
-from kubectl_eksdoc.objects import manifests
-from kubectl_eksdoc.objects.manifests import HelmRevision, has_managed_fields, written_object
-from kubectl_eksdoc.objects.single import Keeper, document
+
+from . import manifests
+from .manifests import HelmRevision, has_managed_fields, written_object
+from .single import Keeper, document
 
 T = TypeVar("T")
 

@@ -10,11 +10,12 @@ import msgspec
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import ReadState, Resource
-from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector, who
-from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.objects.stream import ListHeader, StreamItem
-from kubectl_eksdoc.objects.structs import Lean, Meta
+
+from .collector import MALFORMED, BadObject, Collector, who
+from .karpenter import BY_RESOURCE
+from .single import RawObjects
+from .stream import ListHeader, StreamItem
+from .structs import Lean, Meta
 
 CRD_KIND, CRD_PLURAL = "CustomResourceDefinition", "customresourcedefinitions"
 TELL_EVERY = 1000

@@ -20,9 +20,10 @@ from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import SaidOptions
-from kubectl_eksdoc.objects import network, nodes, pods, storage, workloads
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.structs import Lean, Meta, Object
+
+from . import network, nodes, pods, storage, workloads
+from .pods import SharedTexts
+from .structs import Lean, Meta, Object
 
 
 class ClassRef(Lean):

@@ -31,9 +31,10 @@ from kubectl_eksdoc.model.api_objects import (
     text_at,
 )
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.objects.single import NoJson, decode
-from kubectl_eksdoc.objects.structs import Lean
 from kubectl_eksdoc.yaml_events import TooDeep, events_of
+
+from .single import NoJson, decode
+from .structs import Lean
 
 DEEPEST = 50
 """Levels of Lists in Lists, of which kubectl makes one."""

@@ -17,8 +17,9 @@ from kubectl_eksdoc.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.structs import (
+
+from .pods import SharedTexts
+from .structs import (
     Condition,
     LabelSelector,
     Lean,

@@ -14,9 +14,10 @@ from kubectl_eksdoc.model.journal import is_namespace, is_run_id
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
 from kubectl_eksdoc.model.placing import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
-from kubectl_eksdoc.objects.placement import Quantity, allocatable, amounts
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition
+
+from .placement import Quantity, allocatable, amounts
+from .pods import SharedTexts
+from .structs import Condition, Lean, Meta, Object, Time, condition
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
 

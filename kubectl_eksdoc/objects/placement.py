@@ -26,8 +26,9 @@ from kubectl_eksdoc.model.placing import (
 )
 from kubectl_eksdoc.model.quantities import InvalidQuantity, millis, nanos, wholes
 from kubectl_eksdoc.model.selectors import Requirement
-from kubectl_eksdoc.objects.pod_details import Calling
-from kubectl_eksdoc.objects.structs import (
+
+from .pod_details import Calling
+from .structs import (
     MOST,
     NO_RAW,
     Expression,

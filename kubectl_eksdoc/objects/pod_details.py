@@ -9,7 +9,8 @@ import msgspec
 
 from kubectl_eksdoc.model.nodes import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, HostFiles
-from kubectl_eksdoc.objects.structs import MOST, NO_RAW, InternedTexts, Lean, RawCache, RawError, placed
+
+from .structs import MOST, NO_RAW, InternedTexts, Lean, RawCache, RawError, placed
 
 
 class HostPath(Lean):

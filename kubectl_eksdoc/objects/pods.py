@@ -11,9 +11,10 @@ from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
 from kubectl_eksdoc.model import nodes
 from kubectl_eksdoc.model.nodes import POD_ENI, Branch, ControllerOwner, Toleration, asks_for_branch
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
-from kubectl_eksdoc.objects.placement import PlacementDecoder, PlacingSpec
-from kubectl_eksdoc.objects.pod_details import Callers, HostPath, HostPaths, branch
-from kubectl_eksdoc.objects.structs import (
+
+from .placement import PlacementDecoder, PlacingSpec
+from .pod_details import Callers, HostPath, HostPaths, branch
+from .structs import (
     NO_RAW,
     Condition,
     InternedTexts,

@@ -11,10 +11,11 @@ from kubectl_eksdoc.amazon.written_kinds import LAST_APPLIED
 from kubectl_eksdoc.kubernetes.redaction import KeptAnnotations, suspicious
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, with_value
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource, Unknown
-from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
-from kubectl_eksdoc.objects.redaction import OWNED, SHAPES, KeptShape, cleaners, told
-from kubectl_eksdoc.objects.single import Keeper, document
-from kubectl_eksdoc.objects.structs import ListOf
+
+from .collector import MALFORMED, BadObject
+from .redaction import OWNED, SHAPES, KeptShape, cleaners, told
+from .single import Keeper, document
+from .structs import ListOf
 
 _BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}
 

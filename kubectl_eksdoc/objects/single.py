@@ -9,7 +9,8 @@ import msgspec
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.structs import ListOf, RawError
+
+from .structs import ListOf, RawError
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
 """A document as the bytes of its JSON, keys in the order they have."""
@@ -48,8 +49,8 @@ class FactDecoder:
 
     def __init__(self) -> None:
         # Imported late: documents alone must not pay for the forms of all kinds.
-        from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-        from kubectl_eksdoc.objects.pods import SharedTexts
+        from .karpenter import BY_RESOURCE
+        from .pods import SharedTexts
 
         self._share, self._kinds = SharedTexts(), BY_RESOURCE
         self._decoders: dict[Resource, Callable[[bytes], Any]] = {

@@ -6,9 +6,10 @@ import msgspec
 
 from kubectl_eksdoc.model.nodes import HOSTNAME
 from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.objects.placement import AffinityTerm, NodeSelector, node_terms
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object
+
+from .placement import AffinityTerm, NodeSelector, node_terms
+from .pods import SharedTexts
+from .structs import Expression, Lean, Meta, Object
 
 ZONES = frozenset(
     {

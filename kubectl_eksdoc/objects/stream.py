@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubectl_eksdoc.objects.structs import Lean, ListMeta
+from .structs import Lean, ListMeta
 
 LARGEST_VALUE = 64 << 20
 """Bytes of one item. A real object has at most about 1.5 MiB (etcd's limit), printed wide a few more."""

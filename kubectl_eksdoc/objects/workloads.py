@@ -21,10 +21,11 @@ from kubectl_eksdoc.model.workloads import (
     PodTemplate,
     Workload,
 )
-from kubectl_eksdoc.objects.nodes import reboot_locks
-from kubectl_eksdoc.objects.pod_details import HostingSpec
-from kubectl_eksdoc.objects.pods import SharedTexts
-from kubectl_eksdoc.objects.structs import (
+
+from .nodes import reboot_locks
+from .pod_details import HostingSpec
+from .pods import SharedTexts
+from .structs import (
     NO_RAW,
     Condition,
     LabelSelector,

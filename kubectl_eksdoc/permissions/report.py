@@ -13,14 +13,6 @@ from kubectl_eksdoc.in_cluster.roles import RoleManifests, RoleStep
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import OptIn
-from kubectl_eksdoc.permissions.grants import (
-    HeldRight,
-    NeededRight,
-    ObjectNames,
-    RbacSubject,
-    WantedPermissions,
-    objects,
-)
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     PLAIN,
@@ -48,6 +40,15 @@ from kubectl_eksdoc.report.text import (
     joined,
     number_column,
     text_column,
+)
+
+from .grants import (
+    HeldRight,
+    NeededRight,
+    ObjectNames,
+    RbacSubject,
+    WantedPermissions,
+    objects,
 )
 
 # The sentences that are said of rights.

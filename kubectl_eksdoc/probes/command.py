@@ -18,7 +18,8 @@ from kubectl_eksdoc.model import coredns, metadata
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import TEST_PODS, Became, Part
 from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
-from kubectl_eksdoc.probes.pods import removed, still_there
+
+from .pods import removed, still_there
 
 # Short-lived pods of ours, as a change that cleans up: they belong to one ConfigMap, which is deleted at the end.
 

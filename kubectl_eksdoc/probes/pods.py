@@ -1,4 +1,5 @@
-"""Short-lived pods of ours: made for one owner, waited for, removed; and the finding that something of them is still there."""
+"""Short-lived pods of ours: made for one owner, waited for, removed; and the finding that something of them is still
+there."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAns
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
     request = PlanRequest.from_args(args, around)
     faults = faults_from(args)
-    from kubectl_eksdoc.rehearse.rehearsal import rehearse
-    from kubectl_eksdoc.rehearse.report import RehearsalReport
+    from .rehearsal import rehearse
+    from .report import RehearsalReport
 
     options = around.options
     with drain.noting(request, "rehearse", around) as said:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.report.result import (
+
+from .result import (
     Count,
     KindResult,
     Meta,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.report.text import unsafe
+from .text import unsafe
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
@@ -37,7 +37,7 @@ def to_yaml(document: Json, ascii_only: bool = False, blocks: bool = False) -> s
 def _yaml(document: Json, signs: bool, quick: bool = True, blocks: bool = False) -> str:
     import yaml
 
-    from kubectl_eksdoc.report.events import events
+    from .events import events
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if quick else yaml.SafeDumper
     text: str = yaml.emit(events(document, blocks), Dumper=dumper, allow_unicode=signs, width=_WIDEST)

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, Source
 from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.report.text import Look, age, between, rfc3339, shown
+
+from .text import Look, age, between, rfc3339, shown
 
 UNKNOWN = "unknown"
 NO_CLUSTER = "manifests alone, no cluster was read"

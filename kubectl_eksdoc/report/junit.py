@@ -14,7 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Finding, Suppression
-from kubectl_eksdoc.report.text import Look, clean, rfc3339
+
+from .text import Look, clean, rfc3339
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write (2.2, Char)."""

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.report.identity import NO_CLUSTER, UNKNOWN, called, named
-from kubectl_eksdoc.report.text import Cell, Column, Drawn, Look, Row, clean, rfc3339, text_of
+
+from .identity import NO_CLUSTER, UNKNOWN, called, named
+from .text import Cell, Column, Drawn, Look, Row, clean, rfc3339, text_of
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _OPENING = re.compile(r"^(\s*)(?:([-+#=:])|(\d+)([.)])(?=\s|$))")

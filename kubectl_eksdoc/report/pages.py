@@ -14,8 +14,9 @@ from html import escape
 from typing import NamedTuple
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.report.identity import NO_CLUSTER, UNKNOWN, named
-from kubectl_eksdoc.report.text import (
+
+from .identity import NO_CLUSTER, UNKNOWN, named
+from .text import (
     Cell,
     Column,
     Look,

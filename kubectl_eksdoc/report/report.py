@@ -14,8 +14,9 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.report.encode import to_json, to_yaml
-from kubectl_eksdoc.report.text import (
+
+from .encode import to_json, to_yaml
+from .text import (
     MARGIN,
     MOST_ROWS,
     Drawn,
@@ -206,7 +207,7 @@ class Report:
     @property
     def origin(self) -> str:
         """Which cluster, by what data, by which tool; "" where that is not said."""
-        from kubectl_eksdoc.report.identity import origin
+        from .identity import origin
 
         cluster: Cluster | None = getattr(self, "cluster", None)
         return "" if cluster is None else origin(cluster, getattr(self, "tool_version", ""))
@@ -307,7 +308,7 @@ class _Document:
     encode: Callable[[Any, bool], str]
 
     def write(self, report: Report, look: Look) -> str:
-        from kubectl_eksdoc.report.result import plain
+        from .result import plain
 
         return self.encode(plain(report.result()), look.ascii)
 
@@ -327,12 +328,12 @@ class Markdown:
     GitHub."""
 
     def write(self, report: Report, look: Look) -> str:
-        from kubectl_eksdoc.report.markdown import fitting, signed
+        from .markdown import fitting, signed
 
         return fitting(lambda most: signed(list(self._lines(report, look, most)), look).rstrip("\n") + "\n")
 
     def _lines(self, report: Report, look: Look, most: int) -> Iterator[str]:
-        from kubectl_eksdoc.report.markdown import cluster, escape, origin
+        from .markdown import cluster, escape, origin
 
         of: Any = report
         begun = False
@@ -349,7 +350,7 @@ class Markdown:
     @staticmethod
     def lines(section: Section, look: Look, most: int) -> list[str]:
         """`most`: rows of a table."""
-        from kubectl_eksdoc.report.markdown import (
+        from .markdown import (
             CODE_WIDTH,
             block,
             escape,
@@ -383,7 +384,7 @@ class Markdown:
 
 
 def _headed(title: Title | str | None, body: list[str]) -> list[str]:
-    from kubectl_eksdoc.report.markdown import escape
+    from .markdown import escape
 
     if not body:
         return []
@@ -393,7 +394,7 @@ def _headed(title: Title | str | None, body: list[str]) -> list[str]:
 
 def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
     """Lines that are whole stand together as code."""
-    from kubectl_eksdoc.report.markdown import block, escape
+    from .markdown import block, escape
 
     code: list[str] = []
     for each in (Line(line) if isinstance(line, str) else line for line in lines):
@@ -407,7 +408,7 @@ def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
 
 
 def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:
-    from kubectl_eksdoc.report.markdown import block, code, escape
+    from .markdown import block, code, escape
 
     for each in found:
         if each.severity is Severity.INFO:

@@ -21,8 +21,9 @@ from msgspec import field as field
 from kubectl_eksdoc.model.api_objects import API_VERSION
 from kubectl_eksdoc.model.findings import Severity, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.report.encode import plain_value
-from kubectl_eksdoc.report.text import rfc3339
+
+from .encode import plain_value
+from .text import rfc3339
 
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]

@@ -19,8 +19,9 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Suppression
-from kubectl_eksdoc.report.encode import Json, to_json
-from kubectl_eksdoc.report.text import Look
+
+from .encode import Json, to_json
+from .text import Look
 
 Fields = dict[str, Json]
 

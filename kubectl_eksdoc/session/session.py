@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
-from kubectl_eksdoc.session.aws import believe_live, naming, recorded
-from kubectl_eksdoc.session.sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
+
+from .aws import believe_live, naming, recorded
+from .sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster

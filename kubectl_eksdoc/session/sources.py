@@ -243,7 +243,8 @@ class SnapshotScene:
             AwsError: as `aws.asking.believed`.
         """
         from kubectl_eksdoc.host.dump import file_in
-        from kubectl_eksdoc.session.aws import of_answers
+
+        from .aws import of_answers
 
         if self.told.aws is not None:
             return self.told.aws
@@ -267,7 +268,7 @@ class DemoSnapshot:
         return DemoBeside(self.scene)
 
     def aws(self) -> VerifiedCluster:
-        from kubectl_eksdoc.session.aws import demo
+        from .aws import demo
 
         return demo(self.scene)
 

@@ -16,7 +16,8 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
+
+from .store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
 # What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
 

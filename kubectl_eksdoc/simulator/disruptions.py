@@ -29,10 +29,11 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
-from kubectl_eksdoc.simulator.kubelets import none_is
-from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource, Registry, put, with_condition
-from kubectl_eksdoc.simulator.scheduling import NodeRoster, labels_in
-from kubectl_eksdoc.simulator.store import (
+
+from .kubelets import none_is
+from .registry import DeleteOptions, FactSource, Registry, put, with_condition
+from .scheduling import NodeRoster, labels_in
+from .store import (
     BUDGETS,
     NAMESPACES,
     PODS,

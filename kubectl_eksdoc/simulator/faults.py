@@ -15,12 +15,13 @@ from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.chance import Chance
-from kubectl_eksdoc.simulator.controllers import in_time
-from kubectl_eksdoc.simulator.kubelets import KubeletTimes, none_is
-from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags, Workloads
-from kubectl_eksdoc.simulator.registry import DeleteOptions, put
-from kubectl_eksdoc.simulator.store import NODES, PODS, StoredItem
+
+from .chance import Chance
+from .controllers import in_time
+from .kubelets import KubeletTimes, none_is
+from .plane import ControlPlane, ControlPlaneLags, Workloads
+from .registry import DeleteOptions, put
+from .store import NODES, PODS, StoredItem
 
 HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """What a kubelet tells of its node."""

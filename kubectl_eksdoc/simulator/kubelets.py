@@ -12,8 +12,9 @@ from typing import Protocol
 from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource, Registry, with_condition
-from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoredItem
+
+from .registry import DeleteOptions, FactSource, Registry, with_condition
+from .store import NODES, PODS, Key, StoreChange, StoredItem
 
 NEVER = float("inf")
 

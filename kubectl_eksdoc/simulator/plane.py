@@ -10,27 +10,28 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
-from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions, StaleTargets
-from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
-from kubectl_eksdoc.simulator.registry import FactSource, Registry
-from kubectl_eksdoc.simulator.scheduling import NodeRoster, Scheduler
-from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem
-from kubectl_eksdoc.simulator.workloads.daemon_sets import DaemonSets
-from kubectl_eksdoc.simulator.workloads.deployments import Deployments
-from kubectl_eksdoc.simulator.workloads.endpoint_slices import EndpointSlices
-from kubectl_eksdoc.simulator.workloads.garbage import (
+
+from .controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
+from .disruptions import DisruptionController, Evictions, StaleTargets
+from .kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
+from .registry import FactSource, Registry
+from .scheduling import NodeRoster, Scheduler
+from .store import Key, Listener, Names, Store, StoredItem
+from .workloads.daemon_sets import DaemonSets
+from .workloads.deployments import Deployments
+from .workloads.endpoint_slices import EndpointSlices
+from .workloads.garbage import (
     ClaimProtection,
     DetachController,
     Garbage,
     Namespaces,
     PodGarbage,
 )
-from kubectl_eksdoc.simulator.workloads.jobs import Jobs
-from kubectl_eksdoc.simulator.workloads.owning import Index
-from kubectl_eksdoc.simulator.workloads.replica_sets import OtherControllers, ReplicaSets
-from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
-from kubectl_eksdoc.simulator.workloads.taints import NodeTaints, TaintEvictions
+from .workloads.jobs import Jobs
+from .workloads.owning import Index
+from .workloads.replica_sets import OtherControllers, ReplicaSets
+from .workloads.stateful_sets import StatefulSets
+from .workloads.taints import NodeTaints, TaintEvictions
 
 
 @frozen

@@ -19,8 +19,9 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.simulator.controllers import VirtualTime
-from kubectl_eksdoc.simulator.store import NAMESPACES, PODS, Key, Names, Stale, Store, StoredItem, later, rfc3339
+
+from .controllers import VirtualTime
+from .store import NAMESPACES, PODS, Key, Names, Stale, Store, StoredItem, later, rfc3339
 
 DEFAULT_GRACE_S = 30
 

@@ -23,8 +23,9 @@ from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, DEFAULT_SCHEDULER, MEMORY
 from kubectl_eksdoc.model.selectors import Labels
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.simulator.registry import FactSource, Registry, with_condition
-from kubectl_eksdoc.simulator.store import (
+
+from .registry import FactSource, Registry, with_condition
+from .store import (
     BUDGETS,
     NAMESPACES,
     NODES,

@@ -18,7 +18,8 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.chance import MASK, STEP, mixed
+
+from .chance import MASK, STEP, mixed
 
 PODS, NODES, NAMESPACES, BUDGETS, CLAIMS = (
     each.full_name for each in (kinds.PODS, kinds.NODES, kinds.NAMESPACES, kinds.BUDGETS, kinds.CLAIMS)

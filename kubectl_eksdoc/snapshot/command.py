@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.eks import AwsAccess
     from kubectl_eksdoc.objects.single import RawObjects
-    from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
+
+    from .recording import SnapshotRecorder
 
 
 # ``kubectl eksdoc snapshot FILE``: its flags, and its answer.
@@ -110,7 +111,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.snapshot.report import SnapshotReport
+    from .report import SnapshotReport
 
     path, without = _path_from(args, around.source), options.without_from(args)
     SnapshotReport.check(around.options.output)
@@ -192,7 +193,8 @@ class _Taking:
     def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
         """The cluster is read once, and asked all that the commands ask."""
         from kubectl_eksdoc.kube.reader import LiveReader
-        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
+
+        from .recording import SnapshotRecorder, every_kind
 
         of_aws = or_unknown(lambda: _of_aws(self._open_aws(connection, wanted), self._keep))
         lists = self._lists("")
@@ -214,7 +216,8 @@ class _Taking:
     def _incident(self, scene: str) -> Scene:
         from kubectl_eksdoc.imds_probe import read as metadata
         from kubectl_eksdoc.interruption import read as interruption
-        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
+
+        from .recording import SnapshotRecorder, every_kind
 
         opened, aws = DemoSnapshot(scene), DemoAnswers(scene)
         of_aws = _of_aws(aws, self._keep)
@@ -316,13 +319,13 @@ class _Asking:
         return permissions.PROXY.name not in self.without
 
     def check(self) -> None:
-        from kubectl_eksdoc.snapshot.recording import ask_check
+        from .recording import ask_check
 
         with self._noting("check"):
             ask_check(self.session, self.without, self._proxied)
 
     def addons(self) -> None:
-        from kubectl_eksdoc.snapshot.recording import ask_addons
+        from .recording import ask_addons
 
         if not isinstance(self.session.aws, Unknown):
             with self._noting("addon-diff"):

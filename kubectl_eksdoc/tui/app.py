@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
-from kubectl_eksdoc.tui.base_app import FramedApp
-from kubectl_eksdoc.tui.opening import FirstScreen, Opening
+from .base_app import FramedApp
+from .opening import FirstScreen, Opening
 
 if TYPE_CHECKING:  # `_load` brings them
-    from kubectl_eksdoc.tui.model import InspectPod
-    from kubectl_eksdoc.tui.offline import OfflineScreen
-    from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
-    from kubectl_eksdoc.tui.rights import RightsScreen
-    from kubectl_eksdoc.tui.run.following import FollowedRun
-    from kubectl_eksdoc.tui.screen import PlanScreen
+    from .model import InspectPod
+    from .offline import OfflineScreen
+    from .reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+    from .rights import RightsScreen
+    from .run.following import FollowedRun
+    from .screen import PlanScreen
 
 TICK_S = 1.0
 
@@ -40,7 +40,7 @@ class EksdocApp(FramedApp):
             self.push_screen(FirstScreen(_load, self._open))
 
     def _open(self) -> None:
-        from kubectl_eksdoc.tui.screen import PlanScreen
+        from .screen import PlanScreen
 
         screen = PlanScreen(self.opening, self.read, lambda: self.following)
         if isinstance(self.screen, FirstScreen):
@@ -60,7 +60,7 @@ class EksdocApp(FramedApp):
     @property
     def _reader(self) -> Reader:
         """Of what is open."""
-        from kubectl_eksdoc.tui.reader import Reader
+        from .reader import Reader
 
         if self._made_reader is None:
             self._made_reader = Reader(self.opening, self.post_message)
@@ -107,7 +107,7 @@ class EksdocApp(FramedApp):
             if offline is not None:
                 offline.show(event, model)
             elif (model.facts is None or model.old) and not self._looks_away:
-                from kubectl_eksdoc.tui.offline import OfflineScreen
+                from .offline import OfflineScreen
 
                 self.push_screen(OfflineScreen(self.opening, event, model))
 
@@ -130,7 +130,7 @@ class EksdocApp(FramedApp):
 
     @property
     def _offline(self) -> OfflineScreen | None:
-        from kubectl_eksdoc.tui.offline import OfflineScreen
+        from .offline import OfflineScreen
 
         return next((screen for screen in self.screen_stack if isinstance(screen, OfflineScreen)), None)
 
@@ -141,19 +141,19 @@ class EksdocApp(FramedApp):
         elif self.opening.live is not None:
             self._reader.list_contexts(self.opening.live)
         else:
-            from kubectl_eksdoc.tui.rights import NO_CONTEXTS
+            from .rights import NO_CONTEXTS
 
             self.notify(NO_CONTEXTS, timeout=4)
 
     def on_contexts(self, event: Contexts) -> None:
-        from kubectl_eksdoc.tui.help import ContextsScreen
+        from .help import ContextsScreen
 
         if self._awaits(event.of) and not isinstance(self.screen, ContextsScreen):
             self.push_screen(ContextsScreen(event.names, event.now), self._reopen)
 
     def _reopen(self, context: str | None) -> None:
         """The same screens on another cluster, from the beginning."""
-        from kubectl_eksdoc.tui.screen import PlanScreen
+        from .screen import PlanScreen
 
         if not context or self.opening.live is None or self.runs_something:
             return
@@ -169,7 +169,8 @@ class EksdocApp(FramedApp):
     def show_rights(self) -> None:
         """What is hidden, and what may not be done. At once: the next key is for that screen."""
         from kubectl_eksdoc.model.permissions import PlanPermissions
-        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        from .rights import RightsScreen
 
         model = self._main.model
         if model.facts is not None:
@@ -177,7 +178,7 @@ class EksdocApp(FramedApp):
             self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
 
     def on_inspect_pod(self, event: InspectPod) -> None:
-        from kubectl_eksdoc.tui.details import PodPanel
+        from .details import PodPanel
 
         if self.opening.live is None:
             self.notify(
@@ -200,7 +201,7 @@ class EksdocApp(FramedApp):
 
     @property
     def _rights(self) -> RightsScreen | None:
-        from kubectl_eksdoc.tui.rights import RightsScreen
+        from .rights import RightsScreen
 
         return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
 
@@ -211,7 +212,7 @@ class EksdocApp(FramedApp):
     @property
     def following(self) -> FollowedRun:
         """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
-        from kubectl_eksdoc.tui.run.following import FollowedRun
+        from .run.following import FollowedRun
 
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
@@ -256,7 +257,7 @@ class EksdocApp(FramedApp):
 
     @property
     def _main(self) -> PlanScreen:
-        from kubectl_eksdoc.tui.screen import PlanScreen
+        from .screen import PlanScreen
 
         return next(screen for screen in self.screen_stack if isinstance(screen, PlanScreen))
 

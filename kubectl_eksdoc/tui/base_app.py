@@ -29,7 +29,8 @@ from textual.theme import Theme
 from textual.widgets import Input, Static
 
 from kubectl_eksdoc.report.text import Look, shown
-from kubectl_eksdoc.tui.paint import PaintedScreen
+
+from .paint import PaintedScreen
 
 # The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
 # a run would go on that nobody sees.

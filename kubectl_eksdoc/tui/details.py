@@ -32,11 +32,12 @@ from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.report import SIGNS
 from kubectl_eksdoc.report.text import Cell, Look, Tone, counted, listing, shown
-from kubectl_eksdoc.tui.footer import FootBar, look_of
-from kubectl_eksdoc.tui.keymap import Hint
-from kubectl_eksdoc.tui.panel import Answered, Prose, ask
-from kubectl_eksdoc.tui.tables.nodes import targets_of
-from kubectl_eksdoc.tui.tables.pods import Line, Listed, once_a_view, text_of
+
+from .footer import FootBar, look_of
+from .keymap import Hint
+from .panel import Answered, Prose, ask
+from .tables.nodes import targets_of
+from .tables.pods import Line, Listed, once_a_view, text_of
 
 _MOST = 40
 _MOST_NODES = 6

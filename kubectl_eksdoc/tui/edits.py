@@ -13,8 +13,9 @@ from kubectl_eksdoc.drain.report.plan import in_brief
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import parse
 from kubectl_eksdoc.report.text import counted
-from kubectl_eksdoc.tui import knobs, words
-from kubectl_eksdoc.tui.model import EditHistory, Model
+
+from . import knobs, words
+from .model import EditHistory, Model
 
 Edited = EditHistory | str
 

@@ -12,9 +12,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from kubectl_eksdoc.report.text import Look, Tone, shown
-from kubectl_eksdoc.tui.keymap import Hint
-from kubectl_eksdoc.tui.tables.pods import cells
-from kubectl_eksdoc.tui.words import FittingText, fitted
+
+from .keymap import Hint
+from .tables.pods import cells
+from .words import FittingText, fitted
 
 _GAP = "  "
 HELP = "?"

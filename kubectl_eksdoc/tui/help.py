@@ -11,10 +11,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kubectl_eksdoc.report.text import Column, Tone
-from kubectl_eksdoc.tui.keymap import COMMANDS, HelpPart, Keymap, ScreenPage
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.panel import Prose
-from kubectl_eksdoc.tui.tables.pods import Line, Sheet, of_rows, padded
+
+from .keymap import COMMANDS, HelpPart, Keymap, ScreenPage
+from .line_table import LineTable
+from .panel import Prose
+from .tables.pods import Line, Sheet, of_rows, padded
 
 MOTION = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
 MORE = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budget"))

@@ -11,13 +11,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kubectl_eksdoc.report.text import shown
-from kubectl_eksdoc.tui import words
-from kubectl_eksdoc.tui.footer import FootBar, HeadLine, look_of
-from kubectl_eksdoc.tui.keymap import Hint, Keymap
-from kubectl_eksdoc.tui.knobs import BY_ID
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.tables import pods
+
+from . import words
+from .footer import FootBar, HeadLine, look_of
+from .keymap import Hint, Keymap
+from .knobs import BY_ID
+from .line_table import LineTable
+from .model import Model
+from .tables import pods
 
 _FOOT = (
     Hint("h l", "turn", ("turn(-1)", "turn(1)")),

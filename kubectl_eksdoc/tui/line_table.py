@@ -18,10 +18,11 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from kubectl_eksdoc.report.text import Cell, Look, Tone, shown
-from kubectl_eksdoc.tui.footer import look_of
-from kubectl_eksdoc.tui.paint import thumb
-from kubectl_eksdoc.tui.panel import GAP, ColumnLayout, FramedLineView, laid, laid_wide
-from kubectl_eksdoc.tui.tables.pods import EMPTY, Sheet, text_of, wrapped
+
+from .footer import look_of
+from .paint import thumb
+from .panel import GAP, ColumnLayout, FramedLineView, laid, laid_wide
+from .tables.pods import EMPTY, Sheet, text_of, wrapped
 
 _MARK = 2
 _STEP = 8

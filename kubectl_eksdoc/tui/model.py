@@ -26,7 +26,8 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.report.text import age, counted
-from kubectl_eksdoc.tui.tables.nodes import (
+
+from .tables.nodes import (
     NodeFacts,
     SortOrder,
     facts_of_last,

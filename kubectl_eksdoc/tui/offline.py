@@ -6,17 +6,18 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from kubectl_eksdoc.report.text import Look, shown
-from kubectl_eksdoc.tui import unreached
-from kubectl_eksdoc.tui.footer import FootBar, HeadLine
-from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
-from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
-from kubectl_eksdoc.tui.model import LookAway, Model, OtherContexts, ReadAnew
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.panel import Prose
-from kubectl_eksdoc.tui.reader import NotRead
-from kubectl_eksdoc.tui.rights import NO_CONTEXTS
-from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.tables.pods import Line
+
+from . import unreached
+from .footer import FootBar, HeadLine
+from .help import AS_IT_COMES, HelpScreen
+from .keymap import KEYS, ScreenPage
+from .model import LookAway, Model, OtherContexts, ReadAnew
+from .opening import Opening
+from .panel import Prose
+from .reader import NotRead
+from .rights import NO_CONTEXTS
+from .shell import plain
+from .tables.pods import Line
 
 _HERE = ("t", "o", "q", "x", "y", "ctrl+r", "question_mark", "escape")
 

@@ -18,13 +18,14 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.report.text import counted, cut, shown, wrap
-from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.footer import look_of
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.model import INSPECTS, Model, TableView, can_inspect
-from kubectl_eksdoc.tui.panel import Prose
-from kubectl_eksdoc.tui.tables import budgets, nodes, pods, waves
-from kubectl_eksdoc.tui.tables.pods import EMPTY, Line, Sheet, text_sheet
+
+from . import details
+from .footer import look_of
+from .line_table import LineTable
+from .model import INSPECTS, Model, TableView, can_inspect
+from .panel import Prose
+from .tables import budgets, nodes, pods, waves
+from .tables.pods import EMPTY, Line, Sheet, text_sheet
 
 # What stands in the place of a plan where there is none: an empty frame could be read as "nothing is in the way".
 

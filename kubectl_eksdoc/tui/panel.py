@@ -22,9 +22,10 @@ from textual.widgets import Input, Static
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
 from kubectl_eksdoc.report.text import Tone, fitted, shown
-from kubectl_eksdoc.tui.footer import look_of
-from kubectl_eksdoc.tui.paint import FramedLines
-from kubectl_eksdoc.tui.tables.pods import Line, Sheet, cells, wrapped
+
+from .footer import look_of
+from .paint import FramedLines
+from .tables.pods import Line, Sheet, cells, wrapped
 
 # What all framed parts have that are drawn line by line.
 

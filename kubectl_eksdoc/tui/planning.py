@@ -23,11 +23,12 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.report.text import Look, sentences, shown
-from kubectl_eksdoc.tui.model import EditHistory, PlanInput, PlannedCluster, PlanOfInput, ScreenReads
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import ClusterChanged, Notice, WatchEnded, WatchLost, WatchStarted
-from kubectl_eksdoc.tui.shell import Shell
-from kubectl_eksdoc.tui.tables.waves import prepare
+
+from .model import EditHistory, PlanInput, PlannedCluster, PlanOfInput, ScreenReads
+from .opening import Opening
+from .reader import ClusterChanged, Notice, WatchEnded, WatchLost, WatchStarted
+from .shell import Shell
+from .tables.waves import prepare
 
 
 class NamedSelection:

@@ -30,12 +30,14 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.ports import Field
-from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
+
+from .opening import LiveClusterAccess, Opening
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import ClusterAddress
     from kubectl_eksdoc.model.permissions import Permission
-    from kubectl_eksdoc.tui.model import PlannedCluster
+
+    from .model import PlannedCluster
 
 
 @dataclass
@@ -139,12 +141,12 @@ class Reader:
             self._watcher.close()
 
     def _read(self, known: PlannedCluster | None) -> None:
-        from kubectl_eksdoc.tui.unreached import headline
+        from .unreached import headline
 
         live = self._opening.live
         try:
             if live is not None and known is None:
-                from kubectl_eksdoc.tui.model import remembered
+                from .model import remembered
 
                 view = live.last_view()
                 if view is not None:
@@ -166,8 +168,9 @@ class Reader:
 
     def _of(self, cluster: Cluster, known: PlannedCluster | None) -> HaveRead:
         from kubectl_eksdoc.drain.plan_changes import unchanged
-        from kubectl_eksdoc.tui.model import PlannedCluster
-        from kubectl_eksdoc.tui.tables.nodes import facts_of
+
+        from .model import PlannedCluster
+        from .tables.nodes import facts_of
 
         if known is not None and not known.old and unchanged(known.cluster, cluster):
             return HaveRead(self._opening, known, differs=False)

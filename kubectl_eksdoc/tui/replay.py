@@ -21,14 +21,15 @@ from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.text import Tone, counted
-from kubectl_eksdoc.tui.base_app import FramedApp
-from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, Keymap, ScreenPage, keys_of
-from kubectl_eksdoc.tui.run.pages import LivePage
-from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
-from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
-from kubectl_eksdoc.tui.run.tables import RunHead, bar, log_line
-from kubectl_eksdoc.tui.words import FittingText, dropped
+
+from .base_app import FramedApp
+from .help import HelpScreen
+from .keymap import Hint, KeyBinding, Keymap, ScreenPage, keys_of
+from .run.pages import LivePage
+from .run.screen import RUN_KEYS, RunScreen
+from .run.state import RunState, ScreenStage
+from .run.tables import RunHead, bar, log_line
+from .words import FittingText, dropped
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 

@@ -11,14 +11,15 @@ from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.in_cluster.roles import roles
 from kubectl_eksdoc.model.permissions import PlanPermissions
 from kubectl_eksdoc.report.text import Look, Tone, shown
-from kubectl_eksdoc.tui.footer import FootBar
-from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, ScreenPage
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.model import AskRights, Model, PlannedCluster, ReadAnew
-from kubectl_eksdoc.tui.panel import Prose
-from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.tables import budgets
-from kubectl_eksdoc.tui.tables.pods import text_of
+
+from .footer import FootBar
+from .keymap import HelpPart, Hint, KeyBinding, ScreenPage
+from .line_table import LineTable
+from .model import AskRights, Model, PlannedCluster, ReadAnew
+from .panel import Prose
+from .shell import plain
+from .tables import budgets
+from .tables.pods import text_of
 
 _ROLE = "eksdoc-missing"
 _FOOT = (

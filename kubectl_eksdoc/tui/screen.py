@@ -12,22 +12,23 @@ from textual import on
 from kubectl_eksdoc.drain.command.screen_ports import RunKind
 from kubectl_eksdoc.drain.report.plan import again
 from kubectl_eksdoc.report.text import Look, shown
-from kubectl_eksdoc.tui import base_app as framed
-from kubectl_eksdoc.tui import edits, keymap
-from kubectl_eksdoc.tui.base_app import SCREENS_CSS
-from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
-from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.model import EditHistory, InspectPod, OtherContexts, ReadAnew, TableView
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.pages import FIX
-from kubectl_eksdoc.tui.panel import AskLine
-from kubectl_eksdoc.tui.planning import LearningScreen
-from kubectl_eksdoc.tui.rights import why_not
+
+from . import base_app as framed
+from . import edits, keymap
+from .base_app import SCREENS_CSS
+from .help import HelpScreen
+from .keymap import Hint, KeyBinding, ScreenPage
+from .knobs_screen import KnobsScreen
+from .line_table import LineTable
+from .model import EditHistory, InspectPod, OtherContexts, ReadAnew, TableView
+from .opening import Opening
+from .pages import FIX
+from .panel import AskLine
+from .planning import LearningScreen
+from .rights import why_not
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.run.following import FollowedRun
+    from .run.following import FollowedRun
 OPENS: dict[str, tuple[ScreenPage, bool]] = {
     "nodes": (ScreenPage.PODS, True),
     "budgets": (ScreenPage.HEADROOM, False),

@@ -10,12 +10,13 @@ from textual.widgets import ContentSwitcher, Input
 
 from kubectl_eksdoc.report.identity import is_production
 from kubectl_eksdoc.report.text import Look, Tone, shown
-from kubectl_eksdoc.tui import keymap, words
-from kubectl_eksdoc.tui.footer import FootBar, HeadLine
-from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, TYPING, KeyBinding, ScreenPage, ScreenPlace, foot
-from kubectl_eksdoc.tui.model import Model, ScreenReads
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.pages import (
+
+from . import keymap, words
+from .footer import FootBar, HeadLine
+from .keymap import KEYS, TYPED_AFTER, TYPING, KeyBinding, ScreenPage, ScreenPlace, foot
+from .model import Model, ScreenReads
+from .opening import Opening
+from .pages import (
     BlockersPage,
     BudgetPage,
     HeadroomPage,
@@ -25,9 +26,9 @@ from kubectl_eksdoc.tui.pages import (
     WavesPage,
     WhatIfPage,
 )
-from kubectl_eksdoc.tui.paint import PaintedScreen
-from kubectl_eksdoc.tui.panel import AskLine
-from kubectl_eksdoc.tui.words import FittingText
+from .paint import PaintedScreen
+from .panel import AskLine
+from .words import FittingText
 
 _PAGES: dict[ScreenPage, type[PageOf]] = {
     ScreenPage.PLAN: PlanPage,

@@ -15,10 +15,11 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.model.connection import ClusterAddress
 from kubectl_eksdoc.report.text import Tone, age, between, sentences
-from kubectl_eksdoc.tui.keymap import Hint
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.tables.pods import Line
-from kubectl_eksdoc.tui.words import FittingText, dropped
+
+from .keymap import Hint
+from .model import Model
+from .tables.pods import Line
+from .words import FittingText, dropped
 
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
     (ConfigError, "The kubeconfig cannot be used"),

@@ -15,9 +15,10 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.identity import data_age, named
 from kubectl_eksdoc.report.text import Look, Tone, age, between, counted, cut, rfc3339, shown
-from kubectl_eksdoc.tui.model import Model, ScreenReads, brief
-from kubectl_eksdoc.tui.tables.budgets import closed
-from kubectl_eksdoc.tui.tables.pods import cells, once_a_view
+
+from .model import Model, ScreenReads, brief
+from .tables.budgets import closed
+from .tables.pods import cells, once_a_view
 
 # Parts of a line, and what becomes of them where there is too little room: the least important is shortened first.
 

@@ -243,7 +243,6 @@ def saved_change(keeping: JournalLocation) -> SavedChange:
 
 def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[SavedChange, ...]:
     """The latest first, so many. Raises LocalJournalError: it cannot be told which there are."""
-    from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.host.journals import change_ids, changes_folder, read_change
     from kubectl_eksdoc.model.change_journal import SavedChange
 

@@ -82,7 +82,8 @@ def test_facts_of_core_are_frozen() -> None:
 
 
 def test_frozen_makes_every_frozen_class() -> None:
-    """The standard library's decorator compiles six methods of each at start; the DNS load generator is packed without ours."""
+    """The standard library's decorator compiles six methods of each at start; the DNS load generator is packed
+    without ours."""
     own = (path for path in files(PACKAGE) if path.name != "frozen.py" and "dns_load" not in path.parts)
     assert [name(path) for path in own if "@dataclass(frozen" in text(path)] == []
 

@@ -7,32 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kubectl_eksdoc.addon_diff.apply import UPDATE, AddonUpdate, Following, Ports
-from kubectl_eksdoc.addon_diff.command.forecast import code
-from kubectl_eksdoc.addon_diff.command.request import AddonDiffRequest, Apply
-from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, to_acknowledge
-from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.outcome import (
-    AddonUpdateResult,
-    ExpectedUpdate,
-    Health,
-    affected,
-    asked_for,
-    expected_of,
-    from_doc,
-    to_doc,
-)
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.read import NEEDS, PreparedAddonUpdate, prepared, side_of
-from kubectl_eksdoc.addon_diff.report.outcome import (
-    Sent,
-    UpdateReport,
-    WayBackText,
-    head,
-    look_again,
-    way_back_text,
-)
-from kubectl_eksdoc.addon_diff.report.update import as_json
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes import applying as shared
 from kubectl_eksdoc.changes.applying import Again, Proposal, applying_to
@@ -61,6 +35,33 @@ from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.session.session import ClusterSession
+
+from ..apply import UPDATE, AddonUpdate, Following, Ports
+from ..guards import acknowledgement, changing, is_nothing, to_acknowledge
+from ..judging import calls
+from ..outcome import (
+    AddonUpdateResult,
+    ExpectedUpdate,
+    Health,
+    affected,
+    asked_for,
+    expected_of,
+    from_doc,
+    to_doc,
+)
+from ..prediction import AddonFacts, AddonUpdateRequest, Mode
+from ..read import NEEDS, PreparedAddonUpdate, prepared, side_of
+from ..report.outcome import (
+    Sent,
+    UpdateReport,
+    WayBackText,
+    head,
+    look_again,
+    way_back_text,
+)
+from ..report.update import as_json
+from .forecast import code
+from .request import AddonDiffRequest, Apply
 
 # What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
 #

@@ -11,26 +11,6 @@ from functools import partial
 from typing import TypeVar
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.addon_diff.command.request import NAME, AddonDiffRequest, OtherRequest
-from kubectl_eksdoc.addon_diff.conflicts import explained
-from kubectl_eksdoc.addon_diff.manifests import known_of, objects_of
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, against, as_earlier
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.read import (
-    HISTORIES,
-    NEEDS,
-    addon_names,
-    first_owned,
-    judge_terraform,
-    look_back_on,
-    past_of,
-    plan_addon,
-    plan_steps,
-    side_of,
-    versions_of,
-)
-from kubectl_eksdoc.addon_diff.report.after import AfterReport
-from kubectl_eksdoc.addon_diff.report.diff import AddonReport, TerraformReport
 from kubectl_eksdoc.baseline.side import SnapshotOrigin
 from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_manifest, read_values
@@ -43,6 +23,27 @@ from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.report.text import counted
 from kubectl_eksdoc.session.session import ClusterSession
+
+from ..conflicts import explained
+from ..manifests import known_of, objects_of
+from ..plan import AddonPlan, against, as_earlier
+from ..prediction import AddonUpdateRequest, Mode
+from ..read import (
+    HISTORIES,
+    NEEDS,
+    addon_names,
+    first_owned,
+    judge_terraform,
+    look_back_on,
+    past_of,
+    plan_addon,
+    plan_steps,
+    side_of,
+    versions_of,
+)
+from ..report.after import AfterReport
+from ..report.diff import AddonReport, TerraformReport
+from .request import NAME, AddonDiffRequest, OtherRequest
 
 _Read = TypeVar("_Read")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from kubectl_eksdoc.addon_diff.command import request as apply_options
-from kubectl_eksdoc.addon_diff.command.request import NAME, AddonDiffRequest, judge_plan, look_back
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source
@@ -13,6 +11,9 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.fleet import command as fleet_options
 from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
 from kubectl_eksdoc.model.api_objects import ADDON_DIFF
+
+from . import request as apply_options
+from .request import NAME, AddonDiffRequest, judge_plan, look_back
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what
@@ -134,7 +135,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     fleet = fleet_options.fleet_from(args, around, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
         past = look_back(args)
-        from kubectl_eksdoc.addon_diff.command import forecast
+        from . import forecast
 
         return forecast.look_back(past, around)
     apply = apply_options.apply_from(args)
@@ -142,7 +143,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
         of_plan = judge_plan(args, around.source)
-        from kubectl_eksdoc.addon_diff.command import forecast
+        from . import forecast
 
         return forecast.judge_plan(of_plan, around)
     request = AddonDiffRequest.from_args(args)
@@ -150,9 +151,9 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         passed = MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",), joined=("accept-unknown",))
         return over_fleet(fleet, passed, around)
     if apply is None:
-        from kubectl_eksdoc.addon_diff.command import forecast
+        from . import forecast
 
         return forecast.forecast(request, around)
-    from kubectl_eksdoc.addon_diff.command.applying import applying
+    from .applying import applying
 
     return applying(request, apply, around)

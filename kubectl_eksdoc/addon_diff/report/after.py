@@ -6,19 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from kubectl_eksdoc.addon_diff.after_causes import Cause
-from kubectl_eksdoc.addon_diff.after_facts import (
-    ChangedField,
-    Recreating,
-    State,
-    Templated,
-    UnrecordedFields,
-    UpdateReview,
-)
-from kubectl_eksdoc.addon_diff.fields import MISSING, value_of
-from kubectl_eksdoc.addon_diff.report import update as commands
-from kubectl_eksdoc.addon_diff.report.update import BLANK, named, of_terraform
-from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep, UnknownRevision
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import printed
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory, shown
@@ -63,6 +50,20 @@ from kubectl_eksdoc.report.text import (
     rfc3339,
     text_column,
 )
+
+from ..after_causes import Cause
+from ..after_facts import (
+    ChangedField,
+    Recreating,
+    State,
+    Templated,
+    UnrecordedFields,
+    UpdateReview,
+)
+from ..fields import MISSING, value_of
+from ..revisions import TemplateUpdateStep, UnknownRevision
+from . import update as commands
+from .update import BLANK, named, of_terraform
 
 # A past update in sentences, and what is done about it as commands.
 

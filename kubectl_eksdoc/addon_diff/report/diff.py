@@ -5,32 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
-from kubectl_eksdoc.addon_diff.report import update
-from kubectl_eksdoc.addon_diff.report.result import (
-    DiffAddon,
-    DiffLeftOut,
-    DiffResult,
-    DiffTerraform,
-    DiffTerraformChange,
-    addon,
-)
-from kubectl_eksdoc.addon_diff.report.update import (
-    BLANK,
-    each_step,
-    first_in_schema,
-    of_terraform,
-    sections,
-    way_out,
-    written,
-)
-from kubectl_eksdoc.addon_diff.terraform_requests import DeclaredAddon, Kind
-from kubectl_eksdoc.addon_diff.terraform_result import (
-    JudgedAddonChange,
-    PlannedAddonChange,
-    TerraformJudgement,
-    named,
-)
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.frozen import frozen
@@ -47,6 +21,33 @@ from kubectl_eksdoc.report.report import (
     as_it_is,
 )
 from kubectl_eksdoc.report.text import Title, counted, joined
+
+from ..plan import AddonPlan, SchemaSince, WayOut
+from ..terraform_requests import DeclaredAddon, Kind
+from ..terraform_result import (
+    JudgedAddonChange,
+    PlannedAddonChange,
+    TerraformJudgement,
+    named,
+)
+from . import update
+from .result import (
+    DiffAddon,
+    DiffLeftOut,
+    DiffResult,
+    DiffTerraform,
+    DiffTerraformChange,
+    addon,
+)
+from .update import (
+    BLANK,
+    each_step,
+    first_in_schema,
+    of_terraform,
+    sections,
+    way_out,
+    written,
+)
 
 
 @frozen

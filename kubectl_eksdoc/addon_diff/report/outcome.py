@@ -9,23 +9,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from kubectl_eksdoc.addon_diff import outcome
-from kubectl_eksdoc.addon_diff import outcome as targets
-from kubectl_eksdoc.addon_diff.fields import MissingValue, value_of
-from kubectl_eksdoc.addon_diff.guards import Guard
-from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
-from kubectl_eksdoc.addon_diff.report.update import (
-    BLANK,
-    as_json,
-    named,
-    sections,
-    update_addon,
-    update_command,
-    way_out,
-)
 from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import printed
@@ -61,6 +44,24 @@ from kubectl_eksdoc.report.text import (
     joined,
     name_column,
     text_column,
+)
+
+from .. import outcome
+from .. import outcome as targets
+from ..fields import MissingValue, value_of
+from ..guards import Guard
+from ..judging import calls
+from ..outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
+from ..plan import AddonPlan
+from ..prediction import Fate, Mode
+from .update import (
+    BLANK,
+    as_json,
+    named,
+    sections,
+    update_addon,
+    update_command,
+    way_out,
 )
 
 

@@ -6,15 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from kubectl_eksdoc.addon_diff import fields as usage
-from kubectl_eksdoc.addon_diff.expected import Witness
-from kubectl_eksdoc.addon_diff.fields import MISSING
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
-from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
-from kubectl_eksdoc.addon_diff.report import update
-from kubectl_eksdoc.addon_diff.report.update import verdict
-from kubectl_eksdoc.addon_diff.schema_changes import changes
-from kubectl_eksdoc.addon_diff.terraform_requests import Generation, Kind
 from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.kubernetes.redaction import printed
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
@@ -29,6 +20,16 @@ from kubectl_eksdoc.report.result import (
     Texts,
     UnsetType,
 )
+
+from .. import fields as usage
+from ..expected import Witness
+from ..fields import MISSING
+from ..plan import AddonPlan, SchemaSince, WayOut
+from ..prediction import Fate, FieldChange, Mode
+from ..schema_changes import changes
+from ..terraform_requests import Generation, Kind
+from . import update
+from .update import verdict
 
 _Values = dict[str, Any]
 ForTerraform = Callable[[AddonPlan, WayOut], Iterable[tuple[str, str]]]

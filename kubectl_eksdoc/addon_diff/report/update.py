@@ -6,14 +6,6 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.after_facts import Templated
-from kubectl_eksdoc.addon_diff.expected import Witness
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
-from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
-from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
-from kubectl_eksdoc.addon_diff.schema_changes import changes
-from kubectl_eksdoc.addon_diff.terraform_requests import Generation
 from kubectl_eksdoc.kubernetes.redaction import printed
 from kubectl_eksdoc.model.addons import shown
 from kubectl_eksdoc.model.api_objects import Doc, at
@@ -42,6 +34,15 @@ from kubectl_eksdoc.report.text import (
     name_column,
     text_column,
 )
+
+from ..after_facts import Templated
+from ..expected import Witness
+from ..fields import AddonField, value_of
+from ..judging import calls
+from ..plan import AddonPlan, SchemaSince, WayOut
+from ..prediction import Fate, FieldChange, Mode
+from ..schema_changes import changes
+from ..terraform_requests import Generation
 
 # The update with values that change nothing, as the tools write it by which people declare add-ons.
 #

@@ -9,7 +9,16 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import is_standard
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model import machines as told
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
+from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaOf, Subnet
+from kubectl_eksdoc.model.nodes import Node
+
+from ..checking import (
     NOT_ASKED,
     CheckFacts,
     UpgradeCheck,
@@ -20,15 +29,7 @@ from kubectl_eksdoc.check.checking import (
     unknown,
     unread,
 )
-from kubectl_eksdoc.check.checks.software import groups_unknown, node_groups, nodes_of, subject
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model import machines as told
-from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
-from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaOf, Subnet
-from kubectl_eksdoc.model.nodes import Node
+from .software import groups_unknown, node_groups, nodes_of, subject
 
 MINIMAL = "MINIMAL"
 """With this strategy old nodes go before new ones come (botocore eks, NodegroupUpdateStrategies)."""

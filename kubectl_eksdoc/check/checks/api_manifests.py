@@ -11,15 +11,16 @@ from typing import TypeVar
 
 from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, by_hand, convertible, instead, never_had, unread
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import CheckFacts, Judge, UpgradeCheck, cluster_of, unknown
-from kubectl_eksdoc.check.checks import api_objects
-from kubectl_eksdoc.check.checks.api_objects import follows, of_api, rewritten, severity, sources
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import in_namespace, shell
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Unknown
+
+from ..checking import CheckFacts, Judge, UpgradeCheck, cluster_of, unknown
+from . import api_objects
+from .api_objects import follows, of_api, rewritten, severity, sources
 
 Said = Callable[[list[Document]], tuple[str, ...]]
 """Documents as evidence."""

@@ -23,7 +23,6 @@ from kubectl_eksdoc.amazon.removed_apis import (
 from kubectl_eksdoc.amazon.removed_apis import convert as converting
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, innocent
-from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath, aws, cluster_of, doubted, in_region, listed, unknown
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.cluster import Source
@@ -32,6 +31,8 @@ from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Severity,
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Confidence, Resource, Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.quantities import Version
+
+from ..checking import CheckFacts, UpgradePath, aws, cluster_of, doubted, in_region, listed, unknown
 
 # What is to be done about an API version that goes: what follows it, what converts manifests, what people must do.
 

@@ -8,8 +8,6 @@ from functools import partial
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY, OrderedAddon, UpdatePosition, needs, placed
 from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os
 from kubectl_eksdoc.amazon.skew import in_words, is_offered, offered_for, target
-from kubectl_eksdoc.check.checking import CheckFacts, Gate, UpgradeCheck, cluster_of, issue, unknown, unread
-from kubectl_eksdoc.check.checks.software import RunningVersion, installations, running
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
@@ -17,6 +15,9 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
+
+from ..checking import CheckFacts, Gate, UpgradeCheck, cluster_of, issue, unknown, unread
+from .software import RunningVersion, installations, running
 
 _WELL = ("ACTIVE", "UPDATING", "CREATING")
 _FAILED = ("DEGRADED", "UPDATE_FAILED", "CREATE_FAILED", "DELETE_FAILED")

@@ -17,7 +17,15 @@ from kubectl_eksdoc.amazon.calendar import (
     support,
 )
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.model import eks as told
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.quantities import Version, parse
+
+from ..checking import (
     CheckFacts,
     Judge,
     UpgradeCheck,
@@ -32,15 +40,8 @@ from kubectl_eksdoc.check.checking import (
     unread,
     unwell,
 )
-from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
-from kubectl_eksdoc.check.checks.release_notes import named
-from kubectl_eksdoc.model import eks as told
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.quantities import Version, parse
+from .group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
+from .release_notes import named
 
 _ACTIVE, _UPDATING = "ACTIVE", "UPDATING"
 _VERSION = "VersionUpdate"

@@ -10,7 +10,20 @@ from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.amazon.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.amazon.skew import Fit, in_words
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.evictions import evict
+from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.eks import TemplateVersions
+from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import basis
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
+
+from ..checking import (
     NOT_ASKED,
     CheckFacts,
     UpgradeCheck,
@@ -24,21 +37,9 @@ from kubectl_eksdoc.check.checking import (
     unknown,
     unread,
 )
-from kubectl_eksdoc.check.checks.release_notes import groups, named
-from kubectl_eksdoc.check.checks.software import groups_unknown, node_groups, nodes_of, subject
-from kubectl_eksdoc.check.checks.software import subject as of_group
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.evictions import evict
-from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.eks import TemplateVersions
-from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import basis
-from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
-from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
+from .release_notes import groups, named
+from .software import groups_unknown, node_groups, nodes_of, subject
+from .software import subject as of_group
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 """As EKS writes the status of an update (botocore, eks/2017-11-01, UpdateStatus)."""

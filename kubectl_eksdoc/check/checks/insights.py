@@ -10,7 +10,17 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
 from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew, kubelet_skew
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.model import eks, kinds
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, UnfitAddon
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import basis
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP
+from kubectl_eksdoc.model.quantities import Version, parse
+
+from ..checking import (
     CheckFacts,
     UpgradeCheck,
     ago,
@@ -23,17 +33,8 @@ from kubectl_eksdoc.check.checking import (
     sourced,
     unknown,
 )
-from kubectl_eksdoc.check.checks.compatibility import misfits
-from kubectl_eksdoc.check.checks.software import running
-from kubectl_eksdoc.model import eks, kinds
-from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, UnfitAddon
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import basis
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP
-from kubectl_eksdoc.model.quantities import Version, parse
+from .compatibility import misfits
+from .software import running
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)

@@ -18,7 +18,16 @@ from kubectl_eksdoc.amazon.amis import (
     on_the_way,
 )
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes import guards
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
+from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
+from kubectl_eksdoc.model.quantities import Version
+
+from ..checking import (
     NOT_ASKED,
     CheckFacts,
     Gate,
@@ -29,15 +38,7 @@ from kubectl_eksdoc.check.checking import (
     unknown,
     unread,
 )
-from kubectl_eksdoc.check.checks.software import running
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes import guards
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
-from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
-from kubectl_eksdoc.model.quantities import Version
+from .software import running
 
 JUDGED_ELSEWHERE = frozenset(
     (

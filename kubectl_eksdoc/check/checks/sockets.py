@@ -20,9 +20,6 @@ from kubectl_eksdoc.amazon.sockets import (
     named_in,
     reached,
 )
-from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, listed, unknown, unread
-from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups, named
-from kubectl_eksdoc.check.checks.software import owners
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
@@ -31,6 +28,10 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import HostFiles, Workload
+
+from ..checking import CheckFacts, UpgradeCheck, listed, unknown, unread
+from .release_notes import NodeGroupNodes, groups, named
+from .software import owners
 
 
 class Docker(str, Enum):

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubectl_eksdoc.amazon.addon_needs import Software, installed_version, labelled, recognised
 from kubectl_eksdoc.amazon.amis import CUSTOM, AmiFamily, family_of_type
-from kubectl_eksdoc.check.checking import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.eks import TemplateVersions
+from kubectl_eksdoc.model.findings import ClauseName, Finding, Severity, Subject, clause
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod
+from kubectl_eksdoc.model.quantities import Version, parse
+from kubectl_eksdoc.model.workloads import Job, Workload
+
+from ..checking import (
     NOT_ASKED,
     CheckFacts,
     UpgradeCheck,
@@ -18,15 +28,6 @@ from kubectl_eksdoc.check.checking import (
     unknown,
     unwell,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.eks import TemplateVersions
-from kubectl_eksdoc.model.findings import ClauseName, Finding, Severity, Subject, clause
-from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod
-from kubectl_eksdoc.model.quantities import Version, parse
-from kubectl_eksdoc.model.workloads import Job, Workload
 
 _DEEPEST = 5
 """Owners of owners; references can lead in a circle, as nothing checks them."""

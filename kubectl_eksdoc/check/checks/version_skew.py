@@ -16,14 +16,15 @@ from kubectl_eksdoc.amazon.skew import (
     kubelet_skew,
     minor_of,
 )
-from kubectl_eksdoc.check.checking import CheckFacts, Gate, UpgradeCheck, unknown, unread
-from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, counted, groups, named
-from kubectl_eksdoc.check.checks.software import RunningVersion, running
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
+
+from ..checking import CheckFacts, Gate, UpgradeCheck, unknown, unread
+from .release_notes import NodeGroupNodes, counted, groups, named
+from .software import RunningVersion, running
 
 
 def _kubelets(facts: CheckFacts) -> Iterator[Finding]:

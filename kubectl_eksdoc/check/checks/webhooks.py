@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, listed, unknown, unread
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
 from kubectl_eksdoc.model import kinds
@@ -21,6 +20,8 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
+
+from ..checking import CheckFacts, UpgradeCheck, listed, unknown, unread
 
 KINDS = (kinds.SERVICES, kinds.ENDPOINT_SLICES)
 

@@ -12,8 +12,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from kubectl_eksdoc.check.checking import CheckFacts, UpgradeCheck, cluster_of, listed, unread
-from kubectl_eksdoc.check.checks.software import owners
 from kubectl_eksdoc.kubernetes.replacement import needed_backends
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
@@ -23,6 +21,9 @@ from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Status, S
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
+
+from ..checking import CheckFacts, UpgradeCheck, cluster_of, listed, unread
+from .software import owners
 
 _SCALED = ("Deployment", "StatefulSet")
 _Rule = Callable[[Workload, Subject, str], Finding | None]

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.check.command.request import CheckRequest
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli import options as confirming
 from kubectl_eksdoc.cli import options as shared_options
@@ -33,11 +32,14 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
 
+from .request import CheckRequest
+
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.in_cluster.objects import CronSchedule, Fleet, InClusterCommand
     from kubectl_eksdoc.in_cluster.roles import RoleManifests
     from kubectl_eksdoc.model.cluster import Identity
+
+    from ..checking import UpgradeCheck
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
 NAMESPACE = "kube-system"
@@ -198,10 +200,11 @@ def _granted(
     request: CheckRequest, wanted: _Wanted, opted: Sequence[str], checks: Sequence[UpgradeCheck]
 ) -> tuple[Permission, ...]:
     # Imported late: help and manifests alone must not pay for the rights of all commands.
-    from kubectl_eksdoc.check.baseline import needs_of
-    from kubectl_eksdoc.check.read import kinds_for
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.cli.rights import commands
+
+    from ..baseline import needs_of
+    from ..read import kinds_for
 
     past = commands.CHANGED if request.since is not None else ()
     target = request.target or commands.NEXT
@@ -252,8 +255,9 @@ _NO_AWS = "--no-aws"
 
 
 def _of_aws(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck]) -> str:
-    from kubectl_eksdoc.check.baseline import needs_of
     from kubectl_eksdoc.cli.rights import commands
+
+    from ..baseline import needs_of
 
     if request.no_aws:
         return f"It asks AWS nothing ({_NO_AWS}), and needs no role."

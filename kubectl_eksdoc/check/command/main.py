@@ -6,8 +6,17 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.check.command import in_cluster as inside
-from kubectl_eksdoc.check.command.request import (
+from kubectl_eksdoc.cli import opening, options, streams, values
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.fleet import command as fleet_options
+from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
+from kubectl_eksdoc.model import api_objects, permissions
+
+from . import in_cluster as inside
+from .request import (
     GATES,
     NAME,
     SEVERITIES,
@@ -22,19 +31,12 @@ from kubectl_eksdoc.check.command.request import (
     suppressions_of,
     tables_of,
 )
-from kubectl_eksdoc.cli import opening, options, streams, values
-from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import add_command, add_source
-from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.fleet import command as fleet_options
-from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
-from kubectl_eksdoc.model import api_objects, permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.check.checking import UpgradeCheck
-    from kubectl_eksdoc.check.plan import CheckWish
     from kubectl_eksdoc.model.findings import Suppression
+
+    from ..checking import UpgradeCheck
+    from ..plan import CheckWish
 
 _FILES = "--filename"
 
@@ -68,7 +70,7 @@ With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and some
 
 
 def _codes() -> Iterable[str]:
-    from kubectl_eksdoc.check.baseline import CODES
+    from ..baseline import CODES
 
     return [code.name for code in CODES]
 
@@ -78,7 +80,7 @@ _ONLY = values.Codes(_codes, "check", "no finding code is named; leave the flag 
 
 
 def _areas() -> tuple[str, ...]:
-    from kubectl_eksdoc.check.checking import Area
+    from ..checking import Area
 
     return tuple(area.flag for area in Area)
 
@@ -208,9 +210,10 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.check.baseline import against
-    from kubectl_eksdoc.check.report.formats import CheckReport
     from kubectl_eksdoc.model.findings import Severity
+
+    from ..baseline import against
+    from ..report.formats import CheckReport
 
     fleet = fleet_options.fleet_from(args, around, ("since", "in_cluster"))
     request = CheckRequest.from_args(args, around.source, several=fleet is not None)
@@ -241,10 +244,11 @@ def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAns
 
 
 def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:
-    from kubectl_eksdoc.check.checking import Gate
-    from kubectl_eksdoc.check.plan import CheckWish
-    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
     from kubectl_eksdoc.model.findings import Severity
+
+    from ..checking import Gate
+    from ..plan import CheckWish
+    from ..symptoms import Symptom, codes_of
 
     symptom = Symptom(request.symptom) if request.symptom else None
     return CheckWish(
@@ -267,9 +271,10 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
         UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
             judged.
     """
-    from kubectl_eksdoc.check.baseline import chosen
-    from kubectl_eksdoc.check.checking import Gate
     from kubectl_eksdoc.model.findings import Code
+
+    from ..baseline import chosen
+    from ..checking import Gate
 
     named = ", ".join((*request.only, *request.areas))
     if not checks and chosen(request.codes, Gate(request.gate) if request.gate else None):

@@ -21,12 +21,13 @@ from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.amazon.removed_apis import Tables
-    from kubectl_eksdoc.check.checking import UpgradeCheck
-    from kubectl_eksdoc.check.plan import CheckPlan, CheckWish
     from kubectl_eksdoc.model.baseline import SavedResult
     from kubectl_eksdoc.model.findings import Suppression
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.session.session import ClusterSession
+
+    from ..checking import UpgradeCheck
+    from ..plan import CheckPlan, CheckWish
 
 
 # ``--changed-since``: a moment, or a time before the observation.
@@ -229,16 +230,16 @@ def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...
     """The finding codes that --only and --area ask for; none where neither is given."""
     if not areas:
         return tuple(only)
-    from kubectl_eksdoc.check.baseline import codes_of
+    from ..baseline import codes_of
 
     return tuple(dict.fromkeys((*only, *codes_of(areas))))
 
 
 def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     """Which checks are made."""
-    from kubectl_eksdoc.check.baseline import chosen
-    from kubectl_eksdoc.check.checking import Gate
-    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+    from ..baseline import chosen
+    from ..checking import Gate
+    from ..symptoms import Symptom, codes_of
 
     codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
     return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))
@@ -255,8 +256,9 @@ def answered(
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.check.read import CheckInput, look, needs_for
     from kubectl_eksdoc.coredns_lameduck.command.change_options import measured_on
+
+    from ..read import CheckInput, look, needs_for
 
     needs = needs_for(checks, request.since is not None, not request.no_aws)
     session = opening.opened(around, needs)
@@ -286,8 +288,9 @@ def earlier(
         BaselineError: it is neither.
     """
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
-    from kubectl_eksdoc.check.baseline import as_earlier
     from kubectl_eksdoc.model.api_objects import UPGRADE_CHECK
+
+    from ..baseline import as_earlier
 
     def made(around: CommandContext) -> SavedResult:
         if STDIN in request.files:
@@ -307,8 +310,9 @@ def _refresh(session: ClusterSession, around: CommandContext) -> None:
         AwsError: it may not be asked for.
     """
     from kubectl_eksdoc.aws.upgrades import InsightRefresh
-    from kubectl_eksdoc.check.read import refreshed
     from kubectl_eksdoc.model.kinds import Unknown
+
+    from ..read import refreshed
 
     of = session.ask(InsightRefresh)
     if isinstance(of, Unknown):
@@ -332,8 +336,9 @@ def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
     """Of any code of ``check``, also of those that are not judged now. Raises SuppressionsError."""
     if not request.suppressions:
         return ()
-    from kubectl_eksdoc.check.baseline import known_codes
     from kubectl_eksdoc.host.check_files import read_suppressions
+
+    from ..baseline import known_codes
 
     return read_suppressions(request.suppressions, known_codes())
 
@@ -348,15 +353,16 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         SuppressionsError: what --suppressions names cannot be used.
     """
     from kubectl_eksdoc.amazon.skew import NoPath, in_words
-    from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, way
-    from kubectl_eksdoc.check.checks.api_manifests import CHECKS
-    from kubectl_eksdoc.check.plan import CheckWish, plan_check
-    from kubectl_eksdoc.check.report.formats import CheckReport
     from kubectl_eksdoc.host.manifest_files import read_manifests
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
     from kubectl_eksdoc.model.findings import Code, Severity
     from kubectl_eksdoc.report.identity import identity_line
+
+    from ..checking import CheckFacts, CurrentVersion, Gate, way
+    from ..checks.api_manifests import CHECKS
+    from ..plan import CheckWish, plan_check
+    from ..report.formats import CheckReport
 
     code = Code.of("api-in-manifest")
     begin = request.since_version
@@ -388,8 +394,8 @@ def shown_tables(words: Sequence[str], around: CommandContext) -> CommandAnswer:
     Raises:
         UsageError: it is asked for in another form than a table.
     """
-    from kubectl_eksdoc.check.plan import tables
-    from kubectl_eksdoc.check.report.formats import TablesReport
+    from ..plan import tables
+    from ..report.formats import TablesReport
 
     if words:
         raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.check.rollback import UNDO
 from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.report.report import Line, Lines, Section, as_it_is
 from kubectl_eksdoc.report.text import MARGIN, Title, Tone, counted, sentences
 
+from ..rollback import UNDO
+
 if TYPE_CHECKING:  # manifests alone have no symptoms
-    from kubectl_eksdoc.check.symptoms import Suspect, SymptomDiagnosis
+    from ..symptoms import Suspect, SymptomDiagnosis
 
 _MOST = 4
 """Suspects after the first that a page shows."""

@@ -9,12 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.baseline import report as screen
-from kubectl_eksdoc.check.checking import DECIDING, Area, Gate
-from kubectl_eksdoc.check.checks.api_manifests import file_of
-from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
-from kubectl_eksdoc.check.report import verdict
-from kubectl_eksdoc.check.report.diagnosis import diagnosis, five, pasted
-from kubectl_eksdoc.check.report.verdict import areas, blind, deciding, in_line, later, others
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, Suppression
@@ -59,10 +53,18 @@ from kubectl_eksdoc.report.text import (
     wrapped,
 )
 
+from ..checking import DECIDING, Area, Gate
+from ..checks.api_manifests import file_of
+from ..plan import CheckPlan, JudgedFindings, TableOutline
+from . import verdict
+from .diagnosis import diagnosis, five, pasted
+from .verdict import areas, blind, deciding, in_line, later, others
+
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
-    from kubectl_eksdoc.check.changed_since import RecentChanges
-    from kubectl_eksdoc.check.steps import UpgradeStep
+
+    from ..changed_since import RecentChanges
+    from ..steps import UpgradeStep
 
 
 @frozen
@@ -131,7 +133,7 @@ class CheckReport(CommandReport):
             yield flush(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4)
 
     def result(self) -> object:
-        from kubectl_eksdoc.check.report.result import CheckResult
+        from .result import CheckResult
 
         return CheckResult.of(self)
 
@@ -139,8 +141,8 @@ class CheckReport(CommandReport):
         return ticket(self.plan, self.since, self.tool_version, look)
 
     def page(self, look: Look) -> str:
-        from kubectl_eksdoc.check.report.page import page
-        from kubectl_eksdoc.check.report.shown import CheckPage
+        from .page import page
+        from .shown import CheckPage
 
         return page(CheckPage(self.plan, self.options, self.tool_version), self.since, look)
 

@@ -8,25 +8,6 @@ from itertools import groupby
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
-from kubectl_eksdoc.check.checking import DECIDING, Gate
-from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.check.report import verdict
-from kubectl_eksdoc.check.report.diagnosis import five, pasted
-from kubectl_eksdoc.check.report.shown import (
-    BAD,
-    GOOD,
-    LIGHTS,
-    MOST_ALIKE,
-    OPEN,
-    PASSED_OVER,
-    CheckPage,
-    about,
-    drain,
-    findings,
-    unknown,
-)
-from kubectl_eksdoc.check.report.verdict import AreaPart
-from kubectl_eksdoc.check.steps import UpgradeStep
 from kubectl_eksdoc.drain.report.rows import NONE
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.report.identity import called
@@ -47,6 +28,26 @@ from kubectl_eksdoc.report.pages import (
     table,
 )
 from kubectl_eksdoc.report.text import Cell, Column, Look, Row, Tone, columns_of, counted, rfc3339
+
+from ..checking import DECIDING, Gate
+from ..plan import CheckPlan
+from ..steps import UpgradeStep
+from . import verdict
+from .diagnosis import five, pasted
+from .shown import (
+    BAD,
+    GOOD,
+    LIGHTS,
+    MOST_ALIKE,
+    OPEN,
+    PASSED_OVER,
+    CheckPage,
+    about,
+    drain,
+    findings,
+    unknown,
+)
+from .verdict import AreaPart
 
 
 def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:

@@ -6,9 +6,6 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.baseline.report import SinceResult
-from kubectl_eksdoc.check import plan, steps, symptoms
-from kubectl_eksdoc.check.checking import Area, Gate, RootCause, UpgradePath
-from kubectl_eksdoc.check.report.verdict import GateOf, because, figures, gates, in_short
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.report.command_result import CommandResult, metadata
@@ -27,6 +24,10 @@ from kubectl_eksdoc.report.result import (
     Texts,
     UnsetType,
 )
+
+from .. import plan, steps, symptoms
+from ..checking import Area, Gate, RootCause, UpgradePath
+from .verdict import GateOf, because, figures, gates, in_short
 
 _Minor = Annotated[str, Meta(pattern=r"^1\.[0-9]+$")]
 

@@ -8,16 +8,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.check.report import verdict as check_verdict
-from kubectl_eksdoc.check.report.verdict import (
-    AreaLight,
-    AreaPart,
-    GateOf,
-    area_parts,
-    gates,
-    of_aws,
-)
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.drain.report import rows
 from kubectl_eksdoc.drain.report.page import budgets
@@ -56,6 +46,17 @@ from kubectl_eksdoc.report.text import (
     cut,
     listing,
     number_column,
+)
+
+from ..plan import CheckPlan
+from . import verdict as check_verdict
+from .verdict import (
+    AreaLight,
+    AreaPart,
+    GateOf,
+    area_parts,
+    gates,
+    of_aws,
 )
 
 MOST_ALIKE = 12

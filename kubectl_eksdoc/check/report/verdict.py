@@ -7,8 +7,6 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import AWS, DECIDING, Area, Gate, RootCause, listed
-from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.model.kinds import Unknown
@@ -41,9 +39,12 @@ from kubectl_eksdoc.report.text import (
     wrapped,
 )
 
+from ..checking import AWS, DECIDING, Area, Gate, RootCause, listed
+from ..plan import CheckPlan, JudgedFindings
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.check.steps import UpgradeStep
-    from kubectl_eksdoc.check.symptoms import SymptomDiagnosis
+    from ..steps import UpgradeStep
+    from ..symptoms import SymptomDiagnosis
 
 
 def before(plan: CheckPlan, gate: Gate | None) -> str:
@@ -94,7 +95,7 @@ def partly(plan: CheckPlan) -> str:
     gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
     only = plan.wish.only
     if plan.wish.areas:
-        from kubectl_eksdoc.check.baseline import codes_of
+        from ..baseline import codes_of
 
         only -= frozenset(codes_of(plan.wish.areas))
     named = {"--area": plan.wish.areas, "--only": sorted(only)}

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.cli.rights import asked, commands
-from kubectl_eksdoc.cli.rights.asked import Places, Right, needed_with
-from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN, MEASURED_WITH
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
+
+from . import asked, commands
+from .asked import Places, Right, needed_with
+from .commands import DRAIN_PLAN, MEASURED_WITH
 
 ACCESS_REVIEWS = Resource(
     "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False

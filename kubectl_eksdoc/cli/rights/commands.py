@@ -8,8 +8,6 @@ from typing import Any
 
 from kubectl_eksdoc.amazon.removed_apis import READ_TO
 from kubectl_eksdoc.amazon.written_kinds import OLDEST, going
-from kubectl_eksdoc.cli.rights import asked as of_aws
-from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right, rights_of
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
@@ -40,6 +38,9 @@ from kubectl_eksdoc.model.kinds import (
 )
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 from kubectl_eksdoc.model.quantities import Version
+
+from . import asked as of_aws
+from .asked import NOTHING_WITHOUT, Right, rights_of
 
 
 def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tuple[Right, ...]:

@@ -18,10 +18,11 @@ from kubectl_eksdoc.model import coredns
 from kubectl_eksdoc.model.connection import CommandTarget
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.coredns_lameduck.lameduck import Wishes
-    from kubectl_eksdoc.coredns_lameduck.measurement_plan import MeasurementSettings
-    from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
     from kubectl_eksdoc.session.session import ClusterSession
+
+    from ..lameduck import Wishes
+    from ..measurement_plan import MeasurementSettings
+    from ..read import MeasuredBefore
 
 
 WATCH_FOR_S = 1800.0
@@ -120,7 +121,7 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused, Wishes, scale_wished
+    from ..lameduck import ChangeRefused, Wishes, scale_wished
 
     scale = scale_wished(args.autoscale) if args.autoscale else None
     if isinstance(scale, ChangeRefused):
@@ -129,7 +130,7 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
 
 
 def _lameduck(text: str) -> int | None:
-    from kubectl_eksdoc.coredns_lameduck.lameduck import ChangeRefused, lameduck_wished
+    from ..lameduck import ChangeRefused, lameduck_wished
 
     if not text:
         return None
@@ -274,7 +275,7 @@ class Measurement:
 
     @property
     def manner(self) -> MeasurementSettings:
-        from kubectl_eksdoc.coredns_lameduck import measurement_plan as manner
+        from .. import measurement_plan as manner
 
         happening = manner.Happening(self.happening)
         return manner.MeasurementSettings(
@@ -347,7 +348,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 
 def _at_most(of: str, text: str) -> float:
     """What a longer one makes would be taken for left behind by the next measurement."""
-    from kubectl_eksdoc.coredns_lameduck import measurement_plan as plan
+    from .. import measurement_plan as plan
 
     found, longest_s = values.some_seconds(text), getattr(plan, f"LONGEST_{of}_S")
     if found > longest_s:

@@ -22,34 +22,6 @@ from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.cli.options import check_writable, non_empty
-from kubectl_eksdoc.coredns_lameduck.apply import (
-    CONFIG_MAP,
-    After,
-    DnsChange,
-    DnsDone,
-    Looking,
-    MapApply,
-    Ready,
-    config_map,
-    ready,
-    resets,
-    reverting,
-)
-from kubectl_eksdoc.coredns_lameduck.command.change_options import (
-    ADDON,
-    NAME,
-    DnsApply,
-    DnsChangeInvocation,
-    LameduckRequest,
-    measured_on,
-)
-from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS, corefile_of
-from kubectl_eksdoc.coredns_lameduck.lameduck import Wishes, has_reload
-from kubectl_eksdoc.coredns_lameduck.read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_before
-from kubectl_eksdoc.coredns_lameduck.report import corefile
-from kubectl_eksdoc.coredns_lameduck.report.change import DnsChangeReport
-from kubectl_eksdoc.coredns_lameduck.report.corefile import back_of_map
-from kubectl_eksdoc.coredns_lameduck.run import Taken, metrics_port
 from kubectl_eksdoc.errors import AwsError, LocalJournalError, UsageError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.kube.core_dns import ResolverPods
@@ -64,6 +36,35 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 from kubectl_eksdoc.wiring.runs import maps_of, pods_now
+
+from ..apply import (
+    CONFIG_MAP,
+    After,
+    DnsChange,
+    DnsDone,
+    Looking,
+    MapApply,
+    Ready,
+    config_map,
+    ready,
+    resets,
+    reverting,
+)
+from ..deployed import OBJECTS, corefile_of
+from ..lameduck import Wishes, has_reload
+from ..read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_before
+from ..report import corefile
+from ..report.change import DnsChangeReport
+from ..report.corefile import back_of_map
+from ..run import Taken, metrics_port
+from .change_options import (
+    ADDON,
+    NAME,
+    DnsApply,
+    DnsChangeInvocation,
+    LameduckRequest,
+    measured_on,
+)
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"

@@ -37,9 +37,10 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     Raises:
         UsageError: the file or the version cannot be read.
     """
-    from kubectl_eksdoc.coredns_lameduck.report.corefile import CorefileReport
-    from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
     from kubectl_eksdoc.kubernetes.corefile_plugins import DEFAULT
+
+    from ..report.corefile import CorefileReport
+    from ..shutdown import read_corefile
 
     if not around.source.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")

@@ -10,12 +10,6 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import CHANGES, add_command, add_source, check_writable, confirm
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.streams import ProgressLine
-from kubectl_eksdoc.coredns_lameduck.command import change_options, file
-from kubectl_eksdoc.coredns_lameduck.command.change_options import LameduckRequest, Measurement
-from kubectl_eksdoc.coredns_lameduck.measurement import Dns, MeasurementEdges, asked, measured, prepared, tried
-from kubectl_eksdoc.coredns_lameduck.measurement_findings import DnsMeasurement, propagation
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import MeasurePlan, owner_manifest
-from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasureReport, dry_run
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host import cache
@@ -25,6 +19,13 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import MARKS, SYSTEM
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.probes.command import ClockAround, check_allowed, check_same, owned, tell_unread
+
+from ..measurement import Dns, MeasurementEdges, asked, measured, prepared, tried
+from ..measurement_findings import DnsMeasurement, propagation
+from ..measurement_plan import MeasurePlan, owner_manifest
+from ..report.measuring import MeasureReport, dry_run
+from . import change_options, file
+from .change_options import LameduckRequest, Measurement
 
 # ``coredns-lameduck --measure``: what would be made and done is shown and typed back, done, heard, and deleted.
 
@@ -191,13 +192,13 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     if measure is not None:
         return measuring(measure, around)
     if wishes is not None or apply is not None:
-        from kubectl_eksdoc.coredns_lameduck.command.changing import changing
+        from .changing import changing
 
         return changing(request, wishes, apply, around)
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
-    from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
-    from kubectl_eksdoc.coredns_lameduck.report.plan import LameduckReport
+    from ..plan import plan_dns
+    from ..read import NEEDS, notices, whole_facts
+    from ..report.plan import LameduckReport
 
     LameduckReport.check(around.options.output)
     with opening.explaining(NAME):

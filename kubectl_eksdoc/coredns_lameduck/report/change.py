@@ -16,13 +16,6 @@ from kubectl_eksdoc.addon_diff.report.outcome import (
     guard_lines,
 )
 from kubectl_eksdoc.amazon.group_updates import Stage
-from kubectl_eksdoc.coredns_lameduck import change
-from kubectl_eksdoc.coredns_lameduck import run as dns
-from kubectl_eksdoc.coredns_lameduck.change import COREFILE, CorednsChange
-from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile
-from kubectl_eksdoc.coredns_lameduck.placement_values import CandidateNode, CorednsPlacement
-from kubectl_eksdoc.coredns_lameduck.report.corefile import diff, values_diff
-from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Conflict, Doc
@@ -56,6 +49,14 @@ from kubectl_eksdoc.report.text import (
     name_column,
     text_column,
 )
+
+from .. import change
+from .. import run as dns
+from ..change import COREFILE, CorednsChange
+from ..lameduck import EditedCorefile
+from ..placement_values import CandidateNode, CorednsPlacement
+from ..run import PodVerification, Taken, Verified
+from .corefile import diff, values_diff
 
 # A change of CoreDNS in sentences.
 

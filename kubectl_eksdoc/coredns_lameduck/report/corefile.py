@@ -14,9 +14,6 @@ from typing import Annotated, Any, Literal, cast
 
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback
 from kubectl_eksdoc.addon_diff.report.outcome import WayBackText, way_back_text
-from kubectl_eksdoc.coredns_lameduck.change import COREFILE
-from kubectl_eksdoc.coredns_lameduck.lameduck import EditedCorefile
-from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
@@ -32,6 +29,10 @@ from kubectl_eksdoc.report.report import PLAIN, CommandReport, Findings, Head, S
 from kubectl_eksdoc.report.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
 from kubectl_eksdoc.report.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.report.text import joined
+
+from ..change import COREFILE
+from ..lameduck import EditedCorefile
+from ..shutdown import CorefileRead
 
 
 @frozen

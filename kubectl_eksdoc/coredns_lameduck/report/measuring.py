@@ -6,22 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
-    DnsMeasurement,
-    MeasuredZone,
-    What,
-    findings_of,
-    offset_s,
-    said,
-)
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
-    LATE_S,
-    MOST_ENDPOINTS,
-    Happening,
-    MeasurePlan,
-    manifests,
-)
-from kubectl_eksdoc.coredns_lameduck.report.plot import by, legend, plot
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.in_cluster.roles import RoleManifests
 from kubectl_eksdoc.model.cluster import Cluster
@@ -54,6 +38,23 @@ from kubectl_eksdoc.report.text import (
     name_column,
     number_column,
 )
+
+from ..measurement_findings import (
+    DnsMeasurement,
+    MeasuredZone,
+    What,
+    findings_of,
+    offset_s,
+    said,
+)
+from ..measurement_plan import (
+    LATE_S,
+    MOST_ENDPOINTS,
+    Happening,
+    MeasurePlan,
+    manifests,
+)
+from .plot import by, legend, plot
 
 # A measurement of DNS in sentences.
 

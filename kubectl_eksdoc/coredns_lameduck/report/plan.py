@@ -6,10 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.coredns_lameduck import deployed as dns
-from kubectl_eksdoc.coredns_lameduck.failures import ShutdownEnding, endpoints
-from kubectl_eksdoc.coredns_lameduck.plan import CorednsZone, DnsPlan
-from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import printed_corefile
 from kubectl_eksdoc.model.cluster import Cluster
@@ -56,6 +52,11 @@ from kubectl_eksdoc.report.text import (
     shown,
     wrapped,
 )
+
+from .. import deployed as dns
+from ..failures import ShutdownEnding, endpoints
+from ..plan import CorednsZone, DnsPlan
+from ..shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 
 # CoreDNS in a sentence.
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.report.report import Line, Lines, ReportFigure, Section, as_it_is, flush
+from kubectl_eksdoc.report.text import MARGIN, Look, Title, cut, rfc3339, shown, wrap
+
+from ..measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
     MeasurementEvent,
     What,
     offset_s,
 )
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import MeasurePlan
-from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.report.report import Line, Lines, ReportFigure, Section, as_it_is, flush
-from kubectl_eksdoc.report.text import MARGIN, Look, Title, cut, rfc3339, shown, wrap
+from ..measurement_plan import MeasurePlan
 
 ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
 LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"

@@ -13,10 +13,6 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening, options, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.drain.command import options as run_options
-from kubectl_eksdoc.drain.command import run_controller as desk
-from kubectl_eksdoc.drain.command.new_run import NewRun, PlannedRead, check_others
-from kubectl_eksdoc.drain.command.plan import exit_code
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.host.documents import packed
 from kubectl_eksdoc.in_cluster import command as in_cluster
@@ -37,6 +33,11 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import is_run_id
 from kubectl_eksdoc.report.encode import to_json
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+from . import options as run_options
+from . import run_controller as desk
+from .new_run import NewRun, PlannedRead, check_others
+from .plan import exit_code
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
 PLAN = "plan.json.gz"

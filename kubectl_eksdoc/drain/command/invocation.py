@@ -16,20 +16,6 @@ from kubectl_eksdoc.cli import opening, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.drain.command import options as run_options
-from kubectl_eksdoc.drain.command.live_run import FaceOf, RecordingFace, RunFace, RunOutput
-from kubectl_eksdoc.drain.command.options import NAMESPACE_FLAG
-from kubectl_eksdoc.drain.command.plan import exit_code
-from kubectl_eksdoc.drain.report.record import RecordView
-from kubectl_eksdoc.drain.report.run import RunReport
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.apply import RunEdges
-from kubectl_eksdoc.drain.run.journals import FoundRun, found_runs, in_the_way
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.loop import DrainRunEnd
-from kubectl_eksdoc.drain.run.result import noted_runs
-from kubectl_eksdoc.drain.run.runner import RunEnvironment
-from kubectl_eksdoc.drain.run.stall_timeouts import soak_of
 from kubectl_eksdoc.errors import (
     ClusterError,
     Forbidden,
@@ -50,6 +36,21 @@ from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.ports import ClusterReader, RunStore
 from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, add_events, events_file
+
+from ..report.record import RecordView
+from ..report.run import RunReport
+from ..result import DrainPlan
+from ..run.apply import RunEdges
+from ..run.journals import FoundRun, found_runs, in_the_way
+from ..run.limits import RunLimits
+from ..run.loop import DrainRunEnd
+from ..run.result import noted_runs
+from ..run.runner import RunEnvironment
+from ..run.stall_timeouts import soak_of
+from . import options as run_options
+from .live_run import FaceOf, RecordingFace, RunFace, RunOutput
+from .options import NAMESPACE_FLAG
+from .plan import exit_code
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 

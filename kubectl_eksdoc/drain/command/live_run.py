@@ -18,16 +18,6 @@ from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
-from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView, RunUpdate
-from kubectl_eksdoc.drain.duration.generations import pace_of
-from kubectl_eksdoc.drain.report import events
-from kubectl_eksdoc.drain.report.plan import DrainView
-from kubectl_eksdoc.drain.run.apply import HastenedClock, hastened
-from kubectl_eksdoc.drain.run.events import RunMoment
-from kubectl_eksdoc.drain.run.history import aimed_by
-from kubectl_eksdoc.drain.run.loop import RunWish, RunWishState
-from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
-from kubectl_eksdoc.drain.run.replay import WRITTEN_S, written
 from kubectl_eksdoc.embedded.demo.reader import IDENTITY, NOW
 from kubectl_eksdoc.errors import EksdocError, UsageError, as_bug
 from kubectl_eksdoc.model.connection import Connection
@@ -35,6 +25,17 @@ from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.objects.journal_lines import standing_line
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
+
+from ..duration.generations import pace_of
+from ..report import events
+from ..report.plan import DrainView
+from ..run.apply import HastenedClock, hastened
+from ..run.events import RunMoment
+from ..run.history import aimed_by
+from ..run.loop import RunWish, RunWishState
+from ..run.progress import Reason, RunProgress
+from ..run.replay import WRITTEN_S, written
+from .screen_ports import RunKind, RunSummaryView, RunUpdate
 
 UNREAD = "its output is no longer read"
 """Why it stops, as when its terminal is closed: what it does could not be seen."""

@@ -12,25 +12,26 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
-from kubectl_eksdoc.drain.command import options as run_options
-from kubectl_eksdoc.drain.command import plan as drain
-from kubectl_eksdoc.drain.command.invocation import RunAnnotations, RunInvocation, RunRequest
-from kubectl_eksdoc.drain.command.plan import PlanRequest
-from kubectl_eksdoc.drain.command.stop_times import stop_times
-from kubectl_eksdoc.drain.comparison import ORDER
-from kubectl_eksdoc.drain.plan_changes import check_drift, promise_of
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.read import plan_drain
-from kubectl_eksdoc.drain.report.plan import option_words
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.loop import DrainRunEnd
-from kubectl_eksdoc.drain.run.runner import RunHeader, run_plan
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
+
+from ..comparison import ORDER
+from ..plan_changes import check_drift, promise_of
+from ..policy import DrainPolicy, Targeting
+from ..read import plan_drain
+from ..report.plan import option_words
+from ..result import DrainPlan
+from ..run.limits import RunLimits
+from ..run.loop import DrainRunEnd
+from ..run.runner import RunHeader, run_plan
+from . import options as run_options
+from . import plan as drain
+from .invocation import RunAnnotations, RunInvocation, RunRequest
+from .plan import PlanRequest
+from .stop_times import stop_times
 
 COMMAND = "drain run"
 

@@ -12,8 +12,6 @@ from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, add_command
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
-from kubectl_eksdoc.drain.command import plan as drain
-from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.in_cluster import command as in_cluster
 from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE
@@ -21,6 +19,9 @@ from kubectl_eksdoc.model.connection import OutageLimits
 from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.model.options import given
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
+
+from ..run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits
+from . import plan as drain
 
 NAMESPACE_FLAG = "--journal-namespace"
 
@@ -107,7 +108,7 @@ def waiting(limits: RunLimits, around: CommandContext, *, answered: bool = True)
 
 def words_of(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
     """The words that say them again."""
-    from kubectl_eksdoc.drain.report.plan import option_words
+    from ..report.plan import option_words
 
     found = option_words(given(limits))
     return (*found, *(f"{flag}={hooks.commands[when]}" for flag, when in _HOOKS.items() if when in hooks.commands))

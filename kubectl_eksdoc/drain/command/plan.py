@@ -15,8 +15,14 @@ from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.streams import ProgressLine
-from kubectl_eksdoc.drain.command.stop_times import stop_times
-from kubectl_eksdoc.drain.policy import (
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.options import options_of
+from kubectl_eksdoc.session.sources import is_snapshot
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+from ..policy import (
     AS_IN_KUBECTL,
     AUTO,
     FIRST,
@@ -26,18 +32,14 @@ from kubectl_eksdoc.drain.policy import (
     DrainPolicy,
     Targeting,
 )
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.options import options_of
-from kubectl_eksdoc.session.sources import is_snapshot
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from .stop_times import stop_times
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.read import Stops
-    from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Cluster
+
+    from ..read import Stops
+    from ..result import DrainPlan
 
 
 # The options of ``drain plan``: which nodes, and what may be done to their pods.
@@ -242,7 +244,7 @@ class PlanRequest:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        from kubectl_eksdoc.drain.report.plan import as_given
+        from ..report.plan import as_given
 
         return as_given(self.targeting, self.policy, self.baseline, self.order_file)
 
@@ -284,8 +286,8 @@ def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     request = PlanRequest.from_args(args, around)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
-    from kubectl_eksdoc.drain.comparison import compare
-    from kubectl_eksdoc.drain.report.formats import DrainReport
+    from ..comparison import compare
+    from ..report.formats import DrainReport
 
     # First: reading a cluster takes longer than finding out that the file is the wrong one.
     baseline = _baseline(request, around)
@@ -325,7 +327,7 @@ def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterat
 
 def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
     """As `drain.read.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
-    from kubectl_eksdoc.drain.read import plan_drain
+    from ..read import plan_drain
 
     with ProgressLine(around.stderr) as progress:
         reader, who = around.reader(progress), around.options.identity
@@ -335,7 +337,7 @@ def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], 
 def stops_of(around: CommandContext, say: Callable[[str], object]) -> Stops:
     """As `stop_times`. What is recorded or made up gives the same plan on all machines."""
     if not around.source.live:
-        from kubectl_eksdoc.drain.read import no_stops
+        from ..read import no_stops
 
         return no_stops
     return stop_times(around.connection, JOURNAL_NAMESPACE, around, say)
@@ -348,7 +350,8 @@ def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
         BaselineError: it is neither.
     """
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
-    from kubectl_eksdoc.drain.comparison import as_baseline
+
+    from ..comparison import as_baseline
 
     def made(around: CommandContext) -> Baseline:
         cluster, plan = answered(request, around, around.note)

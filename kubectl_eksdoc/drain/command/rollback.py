@@ -8,8 +8,20 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_writable, dry_from
-from kubectl_eksdoc.drain.command import options as run_options
-from kubectl_eksdoc.drain.command.invocation import (
+from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.journal import RunPhase, RunSummary
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.ports import RunStore
+from kubectl_eksdoc.wiring.runs import Hooks
+
+from ..run.journal import Cordoned, Protected, replay
+from ..run.journals import FoundRun
+from ..run.limits import SETTLES_S, RunLimits
+from ..run.result import noted_of, to_give_back
+from ..run.runner import RolledBack, roll_back
+from . import options as run_options
+from .invocation import (
     NOT_KNOWN,
     RunAnnotations,
     RunInvocation,
@@ -17,18 +29,7 @@ from kubectl_eksdoc.drain.command.invocation import (
     check_allowed,
     chosen,
 )
-from kubectl_eksdoc.drain.command.status import asked
-from kubectl_eksdoc.drain.run.journal import Cordoned, Protected, replay
-from kubectl_eksdoc.drain.run.journals import FoundRun
-from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
-from kubectl_eksdoc.drain.run.result import noted_of, to_give_back
-from kubectl_eksdoc.drain.run.runner import RolledBack, roll_back
-from kubectl_eksdoc.errors import Locked, UsageError
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.journal import RunPhase, RunSummary
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.ports import RunStore
-from kubectl_eksdoc.wiring.runs import Hooks
+from .status import asked
 
 # What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
 # else: the command, or the screens.

@@ -12,11 +12,29 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live, check_writable
 from kubectl_eksdoc.cli.streams import ProgressLine, say
-from kubectl_eksdoc.drain.command import in_cluster as inside
-from kubectl_eksdoc.drain.command import options as run_options
-from kubectl_eksdoc.drain.command import plan as drain
-from kubectl_eksdoc.drain.command import run_controller as desk
-from kubectl_eksdoc.drain.command.invocation import (
+from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.in_cluster import command as in_cluster
+from kubectl_eksdoc.in_cluster.command import InClusterOptions
+from kubectl_eksdoc.model.baseline import Baseline
+from kubectl_eksdoc.model.journal import RunPhase
+from kubectl_eksdoc.report.result import plain
+from kubectl_eksdoc.wiring.runs import Hooks, open_trial
+
+from ..plan_changes import check_drift
+from ..policy import DrainPolicy
+from ..report.formats import DrainReport
+from ..report.run import RunReport
+from ..report.verdict import confirmation
+from ..run.journal import replay
+from ..run.limits import RunLimits
+from ..run.runner import try_first
+from ..run.stall_timeouts import soak_of
+from . import in_cluster as inside
+from . import options as run_options
+from . import plan as drain
+from . import run_controller as desk
+from .invocation import (
     RunAnnotations,
     RunInvocation,
     RunRequest,
@@ -24,7 +42,7 @@ from kubectl_eksdoc.drain.command.invocation import (
     chosen,
     reached_by,
 )
-from kubectl_eksdoc.drain.command.new_run import (
+from .new_run import (
     COMMAND,
     PLAN_AGAIN,
     NewRun,
@@ -34,26 +52,9 @@ from kubectl_eksdoc.drain.command.new_run import (
     of_saved,
     read_and_plan,
 )
-from kubectl_eksdoc.drain.command.plan import PlanRequest, exit_code, tell
-from kubectl_eksdoc.drain.command.run_controller import RemainingPlan, gone_on
-from kubectl_eksdoc.drain.command.status import asked
-from kubectl_eksdoc.drain.plan_changes import check_drift
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.run import RunReport
-from kubectl_eksdoc.drain.report.verdict import confirmation
-from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.runner import try_first
-from kubectl_eksdoc.drain.run.stall_timeouts import soak_of
-from kubectl_eksdoc.errors import Drifted, UsageError
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.in_cluster import command as in_cluster
-from kubectl_eksdoc.in_cluster.command import InClusterOptions
-from kubectl_eksdoc.model.baseline import Baseline
-from kubectl_eksdoc.model.journal import RunPhase
-from kubectl_eksdoc.report.result import plain
-from kubectl_eksdoc.wiring.runs import Hooks, open_trial
+from .plan import PlanRequest, exit_code, tell
+from .run_controller import RemainingPlan, gone_on
+from .status import asked
 
 
 def show_in_short(view: DrainReport, limits: RunLimits, reached_by: Sequence[str], around: CommandContext) -> None:

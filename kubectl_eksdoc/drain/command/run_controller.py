@@ -20,41 +20,6 @@ from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.options import check_writable
-from kubectl_eksdoc.drain.command import new_run, rollback
-from kubectl_eksdoc.drain.command.invocation import (
-    RunAnnotations,
-    RunInvocation,
-    RunRequest,
-    check_allowed,
-    held_lock,
-    reached_by,
-)
-from kubectl_eksdoc.drain.command.live_run import FaceOf, LiveRun, RunOutput
-from kubectl_eksdoc.drain.command.new_run import COMMAND as NEW_RUN_COMMAND
-from kubectl_eksdoc.drain.command.new_run import (
-    NewRun,
-    PlannedRead,
-    RecordedRunOptions,
-    asked_again,
-    check_others,
-)
-from kubectl_eksdoc.drain.command.plan import PlanRequest
-from kubectl_eksdoc.drain.command.screen_ports import (
-    ActiveRun,
-    PreparedRun,
-    RunKind,
-    RunSummaryView,
-)
-from kubectl_eksdoc.drain.plan_changes import check_drift, promise_of
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.report.plan import DrainView
-from kubectl_eksdoc.drain.report.run import Outcome, RunReport, against_plan, verdict
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.journal import Journaled, replay
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.loop import DrainRunEnd
-from kubectl_eksdoc.drain.run.result import GoOn, RunOver, again
-from kubectl_eksdoc.drain.run.runner import DryRunResult, ResumedIntent, go_on, rest_of, try_first
 from kubectl_eksdoc.errors import (
     EksdocError,
     JournalError,
@@ -72,6 +37,42 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TOLD_TO_END, RunPhas
 from kubectl_eksdoc.ports import RunStore
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, open_trial
+
+from ..plan_changes import check_drift, promise_of
+from ..policy import DrainPolicy, Targeting
+from ..report.plan import DrainView
+from ..report.run import Outcome, RunReport, against_plan, verdict
+from ..result import DrainPlan
+from ..run.journal import Journaled, replay
+from ..run.limits import RunLimits
+from ..run.loop import DrainRunEnd
+from ..run.result import GoOn, RunOver, again
+from ..run.runner import DryRunResult, ResumedIntent, go_on, rest_of, try_first
+from . import new_run, rollback
+from .invocation import (
+    RunAnnotations,
+    RunInvocation,
+    RunRequest,
+    check_allowed,
+    held_lock,
+    reached_by,
+)
+from .live_run import FaceOf, LiveRun, RunOutput
+from .new_run import COMMAND as NEW_RUN_COMMAND
+from .new_run import (
+    NewRun,
+    PlannedRead,
+    RecordedRunOptions,
+    asked_again,
+    check_others,
+)
+from .plan import PlanRequest
+from .screen_ports import (
+    ActiveRun,
+    PreparedRun,
+    RunKind,
+    RunSummaryView,
+)
 
 COMMAND = "drain resume"
 

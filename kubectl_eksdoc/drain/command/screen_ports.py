@@ -7,20 +7,22 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kubectl_eksdoc.drain.run.history import PlannedNode
-from kubectl_eksdoc.drain.run.loop import RunWish
-from kubectl_eksdoc.drain.run.progress import RunProgress
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.report.text import Tone
 
+from ..run.history import PlannedNode
+from ..run.loop import RunWish
+from ..run.progress import RunProgress
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.drain.report.plan import DrainView
-    from kubectl_eksdoc.drain.report.run import RunReport
-    from kubectl_eksdoc.drain.run.events import RunMoment
-    from kubectl_eksdoc.drain.run.limits import RunLimits
-    from kubectl_eksdoc.drain.run.runner import DryRunResult
     from kubectl_eksdoc.model.journal import RunSummary
+
+    from ..policy import DrainPolicy, Targeting
+    from ..report.plan import DrainView
+    from ..report.run import RunReport
+    from ..run.events import RunMoment
+    from ..run.limits import RunLimits
+    from ..run.runner import DryRunResult
 
 
 class RunKind(Enum):

@@ -17,10 +17,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
-    from kubectl_eksdoc.drain.command.live_run import DemoCluster, LiveRun
-    from kubectl_eksdoc.drain.command.run_controller import RunController
-    from kubectl_eksdoc.drain.command.screen_ports import ScreenRunController
     from kubectl_eksdoc.model.cluster import Cluster
+
+    from .live_run import DemoCluster, LiveRun
+    from .run_controller import RunController
+    from .screen_ports import ScreenRunController
 
 _LOOK_S = 0.2
 _STANDS_S = 1.5
@@ -100,10 +101,10 @@ class ScreenRuns:
 
     def _opened(self, reach: Callable[[], GlobalOptions]) -> RunController:
         """Made when it is needed first: it loads all that runs need."""
-        from kubectl_eksdoc.drain.command.run_controller import RunController
+        from .run_controller import RunController
 
         if self.around.source.demo:
-            from kubectl_eksdoc.drain.command.live_run import SPEED, DemoCluster
+            from .live_run import SPEED, DemoCluster
 
             self._demo = DemoCluster(self.around)
             desk = RunController(self._demo.around, self._demo.reach, speed=SPEED)
@@ -117,9 +118,9 @@ class ScreenRuns:
         self.left_in_the_middle = True
         around = self.around
         with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
-            from kubectl_eksdoc.drain.report import events
-            from kubectl_eksdoc.drain.run.loop import RunWish
-            from kubectl_eksdoc.drain.run.progress import RunProgress
+            from ..report import events
+            from ..run.loop import RunWish
+            from ..run.progress import RunProgress
 
             live.wish(RunWish.STOP, LEFT)
             live.wait(_STANDS_S)  # where it stands is reckoned now and then: an older word could be untrue

@@ -14,23 +14,6 @@ from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.streams import ProgressLine, is_left
-from kubectl_eksdoc.drain.command import options as run_options
-from kubectl_eksdoc.drain.command.invocation import (
-    RunAnnotations,
-    RunRequest,
-    chosen,
-    held_lock,
-    reached_by,
-    under_way,
-)
-from kubectl_eksdoc.drain.report import events
-from kubectl_eksdoc.drain.report.run_page import page
-from kubectl_eksdoc.drain.report.status import OthersReport, Past, StatusReport, WithoutJournal
-from kubectl_eksdoc.drain.run.journal import replay as stands_by
-from kubectl_eksdoc.drain.run.journals import ANSWERS_S, WishSource, ask_leader, leads
-from kubectl_eksdoc.drain.run.other_drains import OthersNode
-from kubectl_eksdoc.drain.run.replay import RunReplay, of_journal
-from kubectl_eksdoc.drain.run.runner import attach
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
@@ -39,8 +22,26 @@ from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.nodes import Node, RunNote
 from kubectl_eksdoc.ports import RunStore
 
+from ..report import events
+from ..report.run_page import page
+from ..report.status import OthersReport, Past, StatusReport, WithoutJournal
+from ..run.journal import replay as stands_by
+from ..run.journals import ANSWERS_S, WishSource, ask_leader, leads
+from ..run.other_drains import OthersNode
+from ..run.replay import RunReplay, of_journal
+from ..run.runner import attach
+from . import options as run_options
+from .invocation import (
+    RunAnnotations,
+    RunRequest,
+    chosen,
+    held_lock,
+    reached_by,
+    under_way,
+)
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.replay import RunReplay
+    from ..run.replay import RunReplay
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
 
@@ -261,9 +262,10 @@ def read_replay(path: str) -> RunReplay:
     Raises:
         UsageError: it cannot be read, or is none.
     """
-    from kubectl_eksdoc.drain.run.replay import of_events, of_journal
     from kubectl_eksdoc.host.journals import read_recorded
     from kubectl_eksdoc.model.journal import Entries
+
+    from ..run.replay import of_events
 
     if not path:
         raise UsageError(f"{REPLAY} needs the path of a journal")

@@ -25,7 +25,7 @@ def stop_times(
     the cluster; `say` is told, in a line, why they are not used. A run whose journal is here is not read there."""
 
     def found(identity: Identity) -> tuple[tuple[str, float], ...]:
-        from kubectl_eksdoc.drain.run.journal import stops_in
+        from ..run.journal import stops_in
 
         edges = around.edges
         by_run = edges.earlier_journals(around.environ, identity.uid)

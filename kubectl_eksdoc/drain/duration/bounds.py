@@ -15,12 +15,13 @@ from itertools import chain
 from math import inf, sqrt
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s
-from kubectl_eksdoc.drain.duration.generations import NodeSupply, Time, generations, stream_s
-from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed, waves_s
-from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
+
+from ..course import DrainTerms, Move, apart_s
+from .generations import NodeSupply, Time, generations, stream_s
+from .node_times import Drained, Nodes, timed, waves_s
+from .timing import TimedEviction, chain_s, paced_s
 
 
 class Scarce(str, Enum):

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from kubectl_eksdoc.drain.budget_verdicts import JudgedBudget
-from kubectl_eksdoc.drain.course import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
+from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.model.options import ALL
+from kubectl_eksdoc.model.quantities import duration
+
+from ..budget_verdicts import JudgedBudget
+from ..course import (
     BudgetCourse,
     DrainTerms,
     Move,
@@ -17,8 +23,16 @@ from kubectl_eksdoc.drain.course import (
     headroom,
     status_writes,
 )
-from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, bounds, gap
-from kubectl_eksdoc.drain.duration.generations import (
+from ..filter_verdicts import restarted
+from ..nodes import DrainContext
+from ..orders import NodeTasks
+from ..outcome import BudgetVerdict, SlowNode
+from ..pod_verdicts import ungated
+from ..policy import DrainPolicy, Means, burst
+from ..rounds import EvictionOrder, gates
+from ..simulation import simulate
+from .bounds import Bound, Scarce, bounds, gap
+from .generations import (
     LAG_S,
     NEW_NODE_S,
     SETTLE_S,
@@ -29,23 +43,10 @@ from kubectl_eksdoc.drain.duration.generations import (
     supplies,
     terms_of,
 )
-from kubectl_eksdoc.drain.duration.node_times import Nodes
-from kubectl_eksdoc.drain.duration.quantiles import MOST_RUNS, RunPace, levels, quantiles
-from kubectl_eksdoc.drain.duration.slow_nodes import RelaxedBound, relaxations, slow_nodes
-from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
-from kubectl_eksdoc.drain.filter_verdicts import restarted
-from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.orders import NodeTasks
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, SlowNode
-from kubectl_eksdoc.drain.pod_verdicts import ungated
-from kubectl_eksdoc.drain.policy import DrainPolicy, Means, burst
-from kubectl_eksdoc.drain.rounds import EvictionOrder, gates
-from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
-from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.options import ALL
-from kubectl_eksdoc.model.quantities import duration
+from .node_times import Nodes
+from .quantiles import MOST_RUNS, RunPace, levels, quantiles
+from .slow_nodes import RelaxedBound, relaxations, slow_nodes
+from .timing import SHORTEST_STOP_S
 
 # What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
 

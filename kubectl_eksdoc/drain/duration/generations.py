@@ -14,13 +14,6 @@ from math import exp, inf, log, log1p
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, made
-from kubectl_eksdoc.drain.duration.timing import StartTime, learn, learn_stops, stop_of
-from kubectl_eksdoc.drain.new_nodes import surged
-from kubectl_eksdoc.drain.nodes import DrainContext, survey
-from kubectl_eksdoc.drain.orders import NodeTasks
-from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
-from kubectl_eksdoc.drain.rounds import Task, at_once, coming_again, domains_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement
@@ -29,6 +22,14 @@ from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
 from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
+
+from ..course import DrainTerms, Move, made
+from ..new_nodes import surged
+from ..nodes import DrainContext, survey
+from ..orders import NodeTasks
+from ..policy import EVICTED, DrainPolicy, EvictionMode, Means
+from ..rounds import Task, at_once, coming_again, domains_of
+from .timing import StartTime, learn, learn_stops, stop_of
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, pods."""

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import inf
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s, hold_s
-from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
+
+from ..course import DrainTerms, Move, apart_s, hold_s
+from .timing import TimedEviction, chain_s, paced_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 

@@ -18,14 +18,15 @@ from math import inf
 from typing import NamedTuple
 from zlib import crc32
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline, made
-from kubectl_eksdoc.drain.duration.bounds import longest_part
-from kubectl_eksdoc.drain.duration.generations import Time
-from kubectl_eksdoc.drain.duration.node_times import Nodes
-from kubectl_eksdoc.drain.duration.timing import least_stop_s
-from kubectl_eksdoc.drain.policy import two_normals
-from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
+
+from ..course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline, made
+from ..policy import two_normals
+from ..simulation import simulate
+from .bounds import longest_part
+from .generations import Time
+from .node_times import Nodes
+from .timing import least_stop_s
 
 MOST_RUNS = 41
 """Of so many, 9 times in 10 the sampled p50 is between the 38th and the 62nd percentile, p95 between the 85th and the

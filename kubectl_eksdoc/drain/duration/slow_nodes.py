@@ -13,20 +13,21 @@ from types import MappingProxyType
 
 from kubectl_eksdoc.amazon.amis import without_ami
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved, Timeline
-from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
-from kubectl_eksdoc.drain.duration.generations import LAG_S, EvictionTimes
-from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
-from kubectl_eksdoc.drain.duration.timing import stop_of
-from kubectl_eksdoc.drain.orders import NEEDED, SOFT, NodeTasks
-from kubectl_eksdoc.drain.outcome import SlowNode
-from kubectl_eksdoc.drain.rounds import Task
-from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import duration
+
+from ..course import DrainTerms, Move, Reserved, Timeline
+from ..orders import NEEDED, SOFT, NodeTasks
+from ..outcome import SlowNode
+from ..rounds import Task
+from ..simulation import simulate
+from .bounds import Bound, Scarce, domain_words, largest_first
+from .generations import LAG_S, EvictionTimes
+from .node_times import Drained, Nodes, timed
+from .timing import stop_of
 
 _PATIENCE_S = PATIENCE.total_seconds()
 _OURS = (NEEDED, SOFT)

@@ -6,16 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from kubectl_eksdoc.baseline import report as screen
-from kubectl_eksdoc.drain.plan_changes import (
-    BudgetChange,
-    Comparison,
-    Measure,
-    PlanFigure,
-    TargetChange,
-    Value,
-)
-from kubectl_eksdoc.drain.report.plan import BUDGET_SIGN, TARGET_SIGN, DrainView
-from kubectl_eksdoc.drain.report.rows import NONE
 from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report import markdown
@@ -34,6 +24,17 @@ from kubectl_eksdoc.report.text import (
     number_column,
     text_column,
 )
+
+from ..plan_changes import (
+    BudgetChange,
+    Comparison,
+    Measure,
+    PlanFigure,
+    TargetChange,
+    Value,
+)
+from .plan import BUDGET_SIGN, TARGET_SIGN, DrainView
+from .rows import NONE
 
 FIGURES = {
     Measure.NODES: "nodes to drain",

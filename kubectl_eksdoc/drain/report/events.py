@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Literal
 
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report import result
 from kubectl_eksdoc.report.result import KindResult, Printed, Seconds, Text, plain
 from kubectl_eksdoc.report.text import Look, Tone, counted, cut, listing, shown
+
+from ..run.events import Happened, RunMoment
+from ..run.progress import Reason, RunProgress
 
 _TONES: Mapping[Happened, Tone] = {
     Happened.DONE: Tone.GOOD,

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.report.plan import DUMP, DrainView, again, dump_folder
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.report.report import SIGNS, Line, Lines, as_it_is
 from kubectl_eksdoc.report.text import Look, Title, Tone, counted, shown, wrap, wrapped
+
+from ..nodes import natural
+from ..policy import DrainPolicy
+from .plan import DUMP, DrainView, again, dump_folder
 
 FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),

@@ -6,36 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.report import comparison, handoffs, rows
-from kubectl_eksdoc.drain.report import verdict as steps
-from kubectl_eksdoc.drain.report.findings import (
-    Cause,
-    Group,
-    block,
-    by_when,
-    causes_of,
-    command_line,
-    evidence,
-    grouped,
-    step,
-    unknown_of,
-    unread,
-)
-from kubectl_eksdoc.drain.report.plan import DrainView
-from kubectl_eksdoc.drain.report.timeline import TITLE, timeline
-from kubectl_eksdoc.drain.report.verdict import (
-    NO_TIMES,
-    blocker_count,
-    course,
-    estimate_lines,
-    joining,
-    left_by_verdict,
-    new_names,
-    ordered_by,
-    unmeasured,
-    verdict,
-)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.quantities import duration
@@ -70,6 +40,37 @@ from kubectl_eksdoc.report.text import (
     shown,
     wrap,
     wrapped,
+)
+
+from ..outcome import BudgetVerdict
+from . import comparison, handoffs, rows
+from . import verdict as steps
+from .findings import (
+    Cause,
+    Group,
+    block,
+    by_when,
+    causes_of,
+    command_line,
+    evidence,
+    grouped,
+    step,
+    unknown_of,
+    unread,
+)
+from .plan import DrainView
+from .timeline import TITLE, timeline
+from .verdict import (
+    NO_TIMES,
+    blocker_count,
+    course,
+    estimate_lines,
+    joining,
+    left_by_verdict,
+    new_names,
+    ordered_by,
+    unmeasured,
+    verdict,
 )
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
@@ -151,12 +152,12 @@ class DrainReport(DrainView, Report):
             yield Table("", rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
 
     def page(self, look: Look) -> str:
-        from kubectl_eksdoc.drain.report.page import page
+        from .page import page
 
         return page(self, look)
 
     def result(self) -> object:
-        from kubectl_eksdoc.drain.report.result import PlanResult
+        from .result import PlanResult
 
         return PlanResult.of(self)
 

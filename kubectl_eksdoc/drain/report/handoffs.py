@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.drain.report.findings import command_line
-from kubectl_eksdoc.drain.report.rows import NONE
-from kubectl_eksdoc.drain.rollover_offers import HandOff, Option, Way
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.markdown import block, code, escape, folded, more, table
 from kubectl_eksdoc.report.report import ReportFigure, Written
@@ -24,6 +21,10 @@ from kubectl_eksdoc.report.text import (
     shown,
     wrapped,
 )
+
+from ..rollover_offers import HandOff, Option, Way
+from .findings import command_line
+from .rows import NONE
 
 TITLE = Title("After the drain", ": how new nodes come and old ones leave")
 

@@ -6,29 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kubectl_eksdoc.baseline import report as screen
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan_changes import Comparison
-from kubectl_eksdoc.drain.report import comparison, handoffs, rows
-from kubectl_eksdoc.drain.report import verdict as steps
-from kubectl_eksdoc.drain.report.findings import (
-    Group,
-    by_when,
-    evidence,
-    grouped,
-    unknown_of,
-    unread,
-)
-from kubectl_eksdoc.drain.report.plan import DrainView, status_of
-from kubectl_eksdoc.drain.report.timeline import colour, over_the_drain
-from kubectl_eksdoc.drain.report.verdict import (
-    blocker_count,
-    course,
-    left_by_verdict,
-    new_names,
-    ordered_by,
-    verdict,
-)
-from kubectl_eksdoc.drain.rollover_offers import HandOff
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.report.identity import called
@@ -51,6 +28,30 @@ from kubectl_eksdoc.report.pages import (
 )
 from kubectl_eksdoc.report.report import SIGNS
 from kubectl_eksdoc.report.text import Column, Drawn, Look, counted, few, listing
+
+from ..outcome import BudgetVerdict, TargetVerdict
+from ..plan_changes import Comparison
+from ..rollover_offers import HandOff
+from . import comparison, handoffs, rows
+from . import verdict as steps
+from .findings import (
+    Group,
+    by_when,
+    evidence,
+    grouped,
+    unknown_of,
+    unread,
+)
+from .plan import DrainView, status_of
+from .timeline import colour, over_the_drain
+from .verdict import (
+    blocker_count,
+    course,
+    left_by_verdict,
+    new_names,
+    ordered_by,
+    verdict,
+)
 
 
 def page(view: DrainView, look: Look) -> str:

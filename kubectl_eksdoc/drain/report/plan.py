@@ -13,22 +13,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import (
-    HOLDS,
-    BudgetVerdict,
-    DrainTarget,
-    Eviction,
-    NotEvictedPod,
-    PodVerdict,
-    TargetVerdict,
-)
-from kubectl_eksdoc.drain.plan_changes import Comparison
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.rollover_offers import HandOff
-from kubectl_eksdoc.drain.run.stall_timeouts import Soak
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
@@ -39,6 +23,23 @@ from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import ControllerOwner, NodeOwner, Pod
 from kubectl_eksdoc.model.options import usual
 from kubectl_eksdoc.report.text import Tone
+
+from ..course import Span
+from ..nodes import natural
+from ..outcome import (
+    HOLDS,
+    BudgetVerdict,
+    DrainTarget,
+    Eviction,
+    NotEvictedPod,
+    PodVerdict,
+    TargetVerdict,
+)
+from ..plan_changes import Comparison
+from ..policy import DrainPolicy, Targeting
+from ..result import DrainPlan, Headroom
+from ..rollover_offers import HandOff
+from ..run.stall_timeouts import Soak
 
 SYNC_FAILED = "SyncFailed"
 _JOURNAL = "--journal-namespace"

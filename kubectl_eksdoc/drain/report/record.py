@@ -9,17 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.outcome import DrainTarget
-from kubectl_eksdoc.drain.report import timeline
-from kubectl_eksdoc.drain.report.plan import BAD, GOOD, DrainView
-from kubectl_eksdoc.drain.report.result_parts import SoakResult
-from kubectl_eksdoc.drain.report.rows import NONE
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.events import ASKED, Happened, RunMoment
-from kubectl_eksdoc.drain.run.history import RunHistory, aimed_by
-from kubectl_eksdoc.drain.run.result import Record
-from kubectl_eksdoc.drain.run.stall_timeouts import Soak
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
@@ -41,6 +30,18 @@ from kubectl_eksdoc.report.text import (
     number_column,
     text_column,
 )
+
+from ..course import Span
+from ..outcome import DrainTarget
+from ..result import DrainPlan
+from ..run.events import ASKED, Happened, RunMoment
+from ..run.history import RunHistory, aimed_by
+from ..run.result import Record
+from ..run.stall_timeouts import Soak
+from . import timeline
+from .plan import BAD, GOOD, DrainView
+from .result_parts import SoakResult
+from .rows import NONE
 
 
 class NodeRun(NamedTuple):

@@ -6,21 +6,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.baseline.report import SinceResult
-from kubectl_eksdoc.drain import outcome, result
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.report.plan import DrainView, status_of
-from kubectl_eksdoc.drain.report.result_parts import (
-    ComparisonResult,
-    EstimateResult,
-    HandoffResult,
-    LowerBoundResult,
-    OptionsResult,
-    TriedResult,
-    estimate_of,
-    lower_bound_of,
-)
-from kubectl_eksdoc.drain.report.verdict import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod
 from kubectl_eksdoc.report.command_result import CommandResult, metadata
@@ -40,6 +25,22 @@ from kubectl_eksdoc.report.result import (
     UnsetType,
     field,
 )
+
+from .. import outcome, result
+from ..outcome import BudgetVerdict, TargetVerdict
+from ..policy import Means
+from .plan import DrainView, status_of
+from .result_parts import (
+    ComparisonResult,
+    EstimateResult,
+    HandoffResult,
+    LowerBoundResult,
+    OptionsResult,
+    TriedResult,
+    estimate_of,
+    lower_bound_of,
+)
+from .verdict import BUT_OPEN, NO_RE_EVICTIONS
 
 _Positive = Annotated[float, Meta(gt=0, extra={"digits": 3})]
 

@@ -6,13 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kubectl_eksdoc.drain import plan_changes as changes
-from kubectl_eksdoc.drain import rollover_offers as offers
-from kubectl_eksdoc.drain.duration.bounds import Scarce
-from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
-from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import OptionKind, options_of
@@ -28,6 +21,14 @@ from kubectl_eksdoc.report.result import (
     Texts,
     made_of,
 )
+
+from .. import plan_changes as changes
+from .. import rollover_offers as offers
+from ..duration.bounds import Scarce
+from ..duration.estimate import Estimate
+from ..outcome import BudgetVerdict, TargetVerdict
+from ..policy import AT_ONCE, DrainPolicy
+from .plan import DrainView
 
 
 class SoakResult(Printed):

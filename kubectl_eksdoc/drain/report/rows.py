@@ -6,17 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
-from kubectl_eksdoc.drain.report.findings import grouped
-from kubectl_eksdoc.drain.report.plan import (
-    BUDGET_SIGN,
-    POD_SIGN,
-    TARGET_SIGN,
-    DrainView,
-    Sign,
-    status_of,
-)
-from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.quantities import duration
@@ -30,6 +19,18 @@ from kubectl_eksdoc.report.text import (
     name_column,
     number_column,
     text_column,
+)
+
+from ..outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
+from ..result import Headroom
+from .findings import grouped
+from .plan import (
+    BUDGET_SIGN,
+    POD_SIGN,
+    TARGET_SIGN,
+    DrainView,
+    Sign,
+    status_of,
 )
 
 UNKNOWN = "unknown"

@@ -10,32 +10,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Literal
 
-from kubectl_eksdoc.drain.report import handoffs
-from kubectl_eksdoc.drain.report import record as rows
-from kubectl_eksdoc.drain.report.events import json_line
-from kubectl_eksdoc.drain.report.findings import to_do
-from kubectl_eksdoc.drain.report.plan import NextStep
-from kubectl_eksdoc.drain.report.record import (
-    RecordCause,
-    RecordNode,
-    RecordPending,
-    RecordPlacement,
-    RecordPlan,
-    RecordRefusal,
-    RecordView,
-    against_times,
-    asked,
-    held_by_name,
-    placed,
-    recorded,
-    requests,
-    skipped_targets,
-)
-from kubectl_eksdoc.drain.report.verdict import soaked
-from kubectl_eksdoc.drain.rollover_offers import HandOff
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.history import holds
-from kubectl_eksdoc.drain.run.result import WAITED_S
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.quantities import duration
@@ -62,6 +36,33 @@ from kubectl_eksdoc.report.result import (
     Texts,
 )
 from kubectl_eksdoc.report.text import Look, Title, counted, listing, rfc3339, sentences
+
+from ..rollover_offers import HandOff
+from ..run.events import Happened, RunMoment
+from ..run.history import holds
+from ..run.result import WAITED_S
+from . import handoffs
+from . import record as rows
+from .events import json_line
+from .findings import to_do
+from .plan import NextStep
+from .record import (
+    RecordCause,
+    RecordNode,
+    RecordPending,
+    RecordPlacement,
+    RecordPlan,
+    RecordRefusal,
+    RecordView,
+    against_times,
+    asked,
+    held_by_name,
+    placed,
+    recorded,
+    requests,
+    skipped_targets,
+)
+from .verdict import soaked
 
 
 class Outcome(str, Enum):

@@ -7,15 +7,6 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.report.record import requests
-from kubectl_eksdoc.drain.report.rows import NONE
-from kubectl_eksdoc.drain.report.timeline import axis, colour, grid, rect, ticks
-from kubectl_eksdoc.drain.run.events import WENT_WRONG
-from kubectl_eksdoc.drain.run.history import NodeCourse, NodeState, RunHistory
-from kubectl_eksdoc.drain.run.progress import SEEN_FOR
-from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
-from kubectl_eksdoc.drain.run.result import WAITED_S
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.pages import (
@@ -41,6 +32,16 @@ from kubectl_eksdoc.report.text import (
     number_column,
     rfc3339,
 )
+
+from ..course import Span
+from ..run.events import WENT_WRONG
+from ..run.history import NodeCourse, NodeState, RunHistory
+from ..run.progress import SEEN_FOR
+from ..run.replay import ReplaySource, RunReplay
+from ..run.result import WAITED_S
+from .record import requests
+from .rows import NONE
+from .timeline import axis, colour, grid, rect, ticks
 
 _MOST = 5
 MOST_DROPPED = 20

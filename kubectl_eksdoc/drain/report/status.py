@@ -10,13 +10,6 @@ from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.report.events import json_line
-from kubectl_eksdoc.drain.report.findings import to_do
-from kubectl_eksdoc.drain.report.record import RecordCause, against_times, because, requests
-from kubectl_eksdoc.drain.report.rows import NONE
-from kubectl_eksdoc.drain.run.journal import Journaled
-from kubectl_eksdoc.drain.run.other_drains import OthersNode
-from kubectl_eksdoc.drain.run.result import nodes_of, phase_words
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunPhase, RunSummary, Timed, phase_by
 from kubectl_eksdoc.model.nodes import RunNote
@@ -59,6 +52,14 @@ from kubectl_eksdoc.report.text import (
     rfc3339,
     text_column,
 )
+
+from ..run.journal import Journaled
+from ..run.other_drains import OthersNode
+from ..run.result import nodes_of, phase_words
+from .events import json_line
+from .findings import to_do
+from .record import RecordCause, against_times, because, requests
+from .rows import NONE
 
 # Predicted against actual: what the plans of past runs said, and what happened.
 

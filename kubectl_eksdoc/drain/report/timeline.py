@@ -7,14 +7,15 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.outcome import DrainTarget
-from kubectl_eksdoc.drain.report.plan import DrainView
-from kubectl_eksdoc.drain.report.verdict import estimate_lines
-from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.pages import Html, el, folded, lines, more, put
 from kubectl_eksdoc.report.text import Look, Title, Tone, counted, cut, short, shown, wrap
+
+from ..course import Span
+from ..outcome import DrainTarget
+from ..result import DrainPlan, Headroom
+from .plan import DrainView
+from .verdict import estimate_lines
 
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import AUTO, Means
-from kubectl_eksdoc.drain.report.findings import FLAGS, Group, grouped
-from kubectl_eksdoc.drain.report.plan import DUMP, DrainView, NextStep, again, run
-from kubectl_eksdoc.drain.run.stall_timeouts import Soak
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.text import Look, Tone, counted, cut, joined, listing, short, shown, wrapped
+
+from ..duration.estimate import Estimate
+from ..duration.generations import NEW_NODE_S
+from ..outcome import BudgetVerdict, PodVerdict, TargetVerdict
+from ..policy import AUTO, Means
+from ..run.stall_timeouts import Soak
+from .findings import FLAGS, Group, grouped
+from .plan import DUMP, DrainView, NextStep, again, run
 
 _TARGET_WORDS = {
     TargetVerdict.DRAINS: ("can", "can"),

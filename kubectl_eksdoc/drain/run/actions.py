@@ -6,13 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.run.answers import act_for
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.eviction_requests import EvictionRequests
-from kubectl_eksdoc.drain.run.guards import RunHolds
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState, PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.stall_timeouts import AGAIN_S, TRIES, SameNames, Stopping, TryResult, came_of, said_of
-from kubectl_eksdoc.drain.run.state import APART_S, THE_RUN, DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.kubernetes.news import AllPods, AttachedVolumes, News, PodIs
@@ -22,6 +15,14 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from .answers import act_for
+from .events import Happened
+from .eviction_requests import EvictionRequests
+from .guards import RunHolds
+from .pod_evictions import ObservedState, PodPursuit, PodStep
+from .stall_timeouts import AGAIN_S, TRIES, SameNames, Stopping, TryResult, came_of, said_of
+from .state import APART_S, THE_RUN, DrainedNode, DrainRunState, NodePhase
 
 # Which nodes load balancers send to, and whether one of them can be left out without anything being cut off.
 

@@ -13,14 +13,15 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.outcome import Eviction
-from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.actions import Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.model.nodes import ControllerOwner
+
+from ..outcome import Eviction
+from ..policy import Means
+from .events import Happened
 
 SOON_S = 1.0
 """What others were faster at (a conflict) is asked for again after this."""

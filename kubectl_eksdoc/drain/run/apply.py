@@ -14,14 +14,15 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.wiring.runs import KEPT_S, REFUSED_S, Hooks, JournalLocation, sender_of
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.journals import RunJournal
-    from kubectl_eksdoc.drain.run.loop import DrainClock
     from kubectl_eksdoc.kube.lock import Lock
     from kubectl_eksdoc.kube.requests import ApiWriter, Clock
     from kubectl_eksdoc.kubernetes.news import News
     from kubectl_eksdoc.model.actions import Errand
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.ports import DrainLock, Field
+
+    from .journals import RunJournal
+    from .loop import DrainClock
 
 
 def open_run_journal(
@@ -34,12 +35,13 @@ def open_run_journal(
     """
     import secrets
 
-    from kubectl_eksdoc.drain.run.journals import RunJournal
     from kubectl_eksdoc.host.journals import JournalFile, runs_folder
     from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
     from kubectl_eksdoc.kube.lock import Lock
     from kubectl_eksdoc.kube.requests import RetryLimits, real_clock
     from kubectl_eksdoc.kube.runs import ConfigMaps
+
+    from .journals import RunJournal
 
     clock = clock or real_clock()
     writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host

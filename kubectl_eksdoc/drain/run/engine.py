@@ -2,7 +2,8 @@
 
 All targets are cordoned first, those that are not drained too, and a node is begun when all were seen cordoned, when
 its wave has come and when the new nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its
-limits have room; what a budget refuses waits for a word of that budget, nothing is polled (`actions`, `eviction_requests`). For
+limits have room; what a budget refuses waits for a word of that budget, nothing is polled (`actions`,
+`eviction_requests`). For
 pods that come to a node meanwhile a new plan is wanted (`other_drains`). A node is done when it was listed empty twice
 (`observed`, `answers`). It decides, and does nothing itself.
 """
@@ -13,18 +14,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.outcome import DrainTarget, PodVerdict
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.actions import Excluding, NodeActions, VolumeDetaching
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.eviction_requests import EvictionRequests
-from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds, WaveGate
-from kubectl_eksdoc.drain.run.limits import ILL_S, SETTLES_S, RunLimits
-from kubectl_eksdoc.drain.run.observed import LatePods, Observations, Replies
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState, PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.replacements import Protecting, ReplacementTimes
-from kubectl_eksdoc.drain.run.stall_timeouts import Stopping
-from kubectl_eksdoc.drain.run.state import THE_RUN, DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
@@ -43,6 +32,19 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model.actions import Errand
 from kubectl_eksdoc.model.nodes import Pod
+
+from ..outcome import DrainTarget, PodVerdict
+from ..result import DrainPlan
+from .actions import Excluding, NodeActions, VolumeDetaching
+from .events import Happened, RunMoment
+from .eviction_requests import EvictionRequests
+from .guards import RunGuards, RunHolds, WaveGate
+from .limits import ILL_S, SETTLES_S, RunLimits
+from .observed import LatePods, Observations, Replies
+from .pod_evictions import ObservedState, PodPursuit, PodStep
+from .replacements import Protecting, ReplacementTimes
+from .stall_timeouts import Stopping
+from .state import THE_RUN, DrainedNode, DrainRunState, NodePhase
 
 UNSURE = (PodStep.ASKED, PodStep.ACCEPTED, PodStep.IN_DOUBT)
 """Of a pod in these it is unknown whether it goes."""

@@ -9,14 +9,15 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.outcome import Eviction
-from kubectl_eksdoc.drain.policy import burst
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import SOON_S, Next, Reading, RunTrouble
-from kubectl_eksdoc.drain.run.pod_evictions import REFUSED_S, ObservedState, PodPursuit
-from kubectl_eksdoc.drain.run.stall_timeouts import StallTimeout
-from kubectl_eksdoc.drain.run.state import Timers
 from kubectl_eksdoc.model.nodes import Pod
+
+from ..outcome import Eviction
+from ..policy import burst
+from ..result import DrainPlan
+from .answers import SOON_S, Next, Reading, RunTrouble
+from .pod_evictions import REFUSED_S, ObservedState, PodPursuit
+from .stall_timeouts import StallTimeout
+from .state import Timers
 
 # How fast evictions are asked for: never faster than the user allows, and slower while the server has too much to do.
 #

@@ -10,15 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.drain.outcome import Eviction
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import Errors
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.drain.run.replacements import Replacements
-from kubectl_eksdoc.drain.run.stall_timeouts import in_waves
-from kubectl_eksdoc.drain.run.state import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.kubernetes.news import (
     AllNodes,
     AllPods,
@@ -35,6 +26,16 @@ from kubectl_eksdoc.kubernetes.news import (
 from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Delete, Evict, Hook, ListPods, Look, Restart
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from ..outcome import Eviction
+from ..result import DrainPlan
+from .answers import Errors
+from .events import Happened
+from .limits import RunLimits
+from .pod_evictions import ObservedState
+from .replacements import Replacements
+from .stall_timeouts import in_waves
+from .state import DrainedNode, DrainRunState, NodePhase
 
 
 class RunGuards:

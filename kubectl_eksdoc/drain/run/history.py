@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from statistics import median
 
-from kubectl_eksdoc.drain.duration.timing import template_of
-from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import ASKED, THE_DRAIN, Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import aims_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Pod
+
+from ..duration.timing import template_of
+from ..policy import Means
+from ..result import DrainPlan
+from .engine import Engine
+from .events import ASKED, THE_DRAIN, Happened, RunMoment
+from .journal import aims_of
 
 _NO_NODE = re.compile(r"[^-a-z0-9.]")
 """No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""

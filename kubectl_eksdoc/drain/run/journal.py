@@ -12,9 +12,6 @@ from dataclasses import field
 from datetime import datetime
 from typing import TypeGuard
 
-from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.actions import (
@@ -51,6 +48,10 @@ from kubectl_eksdoc.model.journal import (
     Timed,
     Verb,
 )
+
+from ..duration.estimate import Estimate
+from ..result import DrainPlan
+from .answers import Next, RunTrouble, read
 
 OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
 """What makes a pod go."""

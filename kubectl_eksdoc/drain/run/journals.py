@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, only_in, replay
-from kubectl_eksdoc.drain.run.result import NotedRun, noted_runs
 from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalNote, RunPhase, RunStarted, RunSummary
 from kubectl_eksdoc.ports import DrainLock, JournalHere, JournalThere, RunStore
+
+from ..result import DrainPlan
+from .journal import Journaled, JournalWriter, only_in, replay
+from .result import NotedRun, noted_runs
 
 ADOPTIONS = 3
 """So often a run is opened again when who led before was still writing."""

@@ -18,15 +18,6 @@ from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.history import held_for_s
-from kubectl_eksdoc.drain.run.journal import JournalWriter, changes_something
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.other_drains import Replanning
-from kubectl_eksdoc.drain.run.progress import Reason, RunProgress, coming, reasons, standing
-from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.result import PendingPod, Record
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
@@ -35,6 +26,16 @@ from kubectl_eksdoc.model.actions import Act, Delete, Errand, Evict, Hook, Resta
 from kubectl_eksdoc.model.journal import DONE, Entry, JournalIntent, JournalNote, RunPhase
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.ports import DrainLock, Field, Journal
+
+from .engine import Engine
+from .events import Happened, RunMoment
+from .history import held_for_s
+from .journal import JournalWriter, changes_something
+from .limits import RunLimits
+from .other_drains import Replanning
+from .progress import Reason, RunProgress, coming, reasons, standing
+from .remaining import Remaining
+from .result import PendingPod, Record
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes to end it."""

@@ -8,17 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.actions import Excluding, VolumeDetaching
-from kubectl_eksdoc.drain.run.answers import ACCEPTED, error_of, made_for, meaning
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.eviction_requests import EvictionRequests
-from kubectl_eksdoc.drain.run.guards import RunHolds
-from kubectl_eksdoc.drain.run.pod_evictions import PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.replacements import Protecting
-from kubectl_eksdoc.drain.run.stall_timeouts import Stopping, alarm, is_stuck, said_of
-from kubectl_eksdoc.drain.run.state import ENDS, DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.kubernetes.news import AllPods, AttachedVolumes, News, PodGone, PodIs, PodsFound, RequestAnswered
@@ -37,6 +26,18 @@ from kubectl_eksdoc.model.actions import (
 from kubectl_eksdoc.model.journal import UNCORDONED
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from ..outcome import Eviction, NotEvictedPod, PodVerdict
+from ..result import DrainPlan
+from .actions import Excluding, VolumeDetaching
+from .answers import ACCEPTED, error_of, made_for, meaning
+from .events import Happened
+from .eviction_requests import EvictionRequests
+from .guards import RunHolds
+from .pod_evictions import PodPursuit, PodStep
+from .replacements import Protecting
+from .stall_timeouts import Stopping, alarm, is_stuck, said_of
+from .state import ENDS, DrainedNode, DrainRunState, NodePhase
 
 
 class Observations:

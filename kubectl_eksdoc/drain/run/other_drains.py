@@ -1,6 +1,7 @@
 """Drains that somebody else is running: which pods are left on each node, what each waits for, and about how long yet.
 
-A cordoned node, or one with somebody's sign (`kubernetes.drain_filters.foreign_drain`), counts as being drained: the cluster
+A cordoned node, or one with somebody's sign (`kubernetes.drain_filters.foreign_drain`), counts as being drained: the
+cluster
 does not say who drains it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
 """
 
@@ -11,11 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.drain_filters import ForeignDrain, as_nobodys, by_locks, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import matching
@@ -24,6 +20,12 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.nodes import Node, Pod, RunNote
+
+from ..plan import make_plan
+from ..policy import DrainPolicy
+from ..result import DrainPlan
+from .engine import Engine
+from .pod_evictions import ObservedState
 
 # A new plan while a run is under way, made from what is seen then, for pods that the first one does not know.
 

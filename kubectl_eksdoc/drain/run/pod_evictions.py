@@ -9,9 +9,6 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.outcome import Eviction
-from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, right_for
 from kubectl_eksdoc.kubernetes.budgets import Hold, same_name_holds
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
@@ -31,6 +28,10 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from ..outcome import Eviction
+from ..policy import Means
+from .answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, right_for
 
 # What is in the cluster as far as a run was told: pods, budgets and nodes, each as it was last.
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.run.answers import RunTrouble
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.pod_evictions import PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.result import PendingPod
-from kubectl_eksdoc.drain.run.stall_timeouts import held_by_name, why_late
-from kubectl_eksdoc.drain.run.state import APART_S, DrainedNode, NodePhase
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from .answers import RunTrouble
+from .engine import Engine
+from .pod_evictions import PodPursuit, PodStep
+from .remaining import Remaining
+from .result import PendingPod
+from .stall_timeouts import held_by_name, why_late
+from .state import APART_S, DrainedNode, NodePhase
 
 
 class PodWaits(NamedTuple):

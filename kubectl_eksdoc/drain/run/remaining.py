@@ -13,22 +13,23 @@ from math import sqrt
 from statistics import fmean, median
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import Move, Reserved, Timeline
-from kubectl_eksdoc.drain.duration.estimate import MedianRun
-from kubectl_eksdoc.drain.duration.generations import LAG_S
-from kubectl_eksdoc.drain.duration.node_times import Nodes
-from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S, template_of
-from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.history import MeasuredStopTimes
-from kubectl_eksdoc.drain.run.pod_evictions import PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.state import DrainedNode, NodePhase
-from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.model.nodes import Pod
+
+from ..course import Move, Reserved, Timeline
+from ..duration.estimate import MedianRun
+from ..duration.generations import LAG_S
+from ..duration.node_times import Nodes
+from ..duration.timing import SHORTEST_STOP_S, template_of
+from ..policy import Means
+from ..result import DrainPlan
+from ..simulation import simulate
+from .engine import Engine
+from .history import MeasuredStopTimes
+from .pod_evictions import PodPursuit, PodStep
+from .state import DrainedNode, NodePhase
 
 AGAIN_S = 2.0
 """So long after one estimate of what is left the next one is made though no pod has gone meanwhile."""

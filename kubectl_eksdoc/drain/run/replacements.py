@@ -8,12 +8,18 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.outcome import Eviction
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import made_for
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.drain.run.stall_timeouts import (
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
+from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
+from kubectl_eksdoc.model.actions import Protect, Release
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod
+
+from ..outcome import Eviction
+from ..result import DrainPlan
+from .answers import made_for
+from .events import Happened
+from .pod_evictions import ObservedState
+from .stall_timeouts import (
     AGAIN_S,
     TRIES,
     TryResult,
@@ -21,12 +27,7 @@ from kubectl_eksdoc.drain.run.stall_timeouts import (
     may_be_done,
     said_of,
 )
-from kubectl_eksdoc.drain.run.state import DrainRunState
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
-from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
-from kubectl_eksdoc.model.actions import Protect, Release
-from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod
+from .state import DrainRunState
 
 
 class ReplacementTimes(NamedTuple):

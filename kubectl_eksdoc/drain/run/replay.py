@@ -12,11 +12,6 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.run.events import THE_DRAIN, WENT_WRONG, Happened, RunMoment
-from kubectl_eksdoc.drain.run.history import PlannedNode
-from kubectl_eksdoc.drain.run.journal import Journaled, replay
-from kubectl_eksdoc.drain.run.progress import PodWaits, Reason, RunProgress
-from kubectl_eksdoc.drain.run.result import PendingPod, told_by
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (
@@ -34,6 +29,12 @@ from kubectl_eksdoc.model.journal import (
     Verb,
 )
 from kubectl_eksdoc.model.selectors import Selector
+
+from .events import THE_DRAIN, WENT_WRONG, Happened, RunMoment
+from .history import PlannedNode
+from .journal import Journaled, replay
+from .progress import PodWaits, Reason, RunProgress
+from .result import PendingPod, told_by
 
 
 class ReplaySource(Enum):

@@ -8,10 +8,6 @@ from dataclasses import field
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.events import ASKED, THE_DRAIN, Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import OF_PODS, Cordoned, Journaled, Protected
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import (
     DONE,
@@ -30,6 +26,11 @@ from kubectl_eksdoc.model.journal import (
     Verb,
 )
 from kubectl_eksdoc.model.nodes import Node, RunNote
+
+from ..nodes import natural
+from ..result import DrainPlan
+from .events import ASKED, THE_DRAIN, Happened, RunMoment
+from .journal import OF_PODS, Cordoned, Journaled, Protected
 
 
 @frozen

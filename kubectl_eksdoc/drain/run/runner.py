@@ -12,35 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.new_nodes import cordoned
-from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
-from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.plan_changes import check_drift
-from kubectl_eksdoc.drain.policy import AUTO, DrainPolicy
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import Next, act_for, meaning
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import RunMoment
-from kubectl_eksdoc.drain.run.journal import (
-    Journaled,
-    JournalWriter,
-    aims_of,
-    is_another,
-    skipped_by,
-)
-from kubectl_eksdoc.drain.run.journals import RunJournal
-from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.loop import DrainClock, Draining, DrainRunEnd, RunWishState
-from kubectl_eksdoc.drain.run.other_drains import (
-    WAITED_FOR,
-    OthersNode,
-    Replanning,
-    drained_by_others,
-)
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
-from kubectl_eksdoc.drain.run.result import noted_of, to_give_back
-from kubectl_eksdoc.drain.run.stall_timeouts import in_waves
 from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
@@ -52,6 +23,36 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import ROLLED_BACK, IntentOutcome, JournalNote, RunPhase, Verb
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.ports import DrainLock, DryRunField, Field
+
+from ..new_nodes import cordoned
+from ..outcome import DrainTarget, TargetVerdict
+from ..plan import make_plan
+from ..plan_changes import check_drift
+from ..policy import AUTO, DrainPolicy
+from ..result import DrainPlan
+from .answers import Next, act_for, meaning
+from .engine import Engine
+from .events import RunMoment
+from .journal import (
+    Journaled,
+    JournalWriter,
+    aims_of,
+    is_another,
+    skipped_by,
+)
+from .journals import RunJournal
+from .limits import RunLimits
+from .loop import DrainClock, Draining, DrainRunEnd, RunWishState
+from .other_drains import (
+    WAITED_FOR,
+    OthersNode,
+    Replanning,
+    drained_by_others,
+)
+from .pod_evictions import ObservedState
+from .progress import Reason, RunProgress
+from .result import noted_of, to_give_back
+from .stall_timeouts import in_waves
 
 # Go on with a run that somebody began: from its journal and from the cluster as it is, on any machine.
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import RunTrouble, by_admission
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.journal import is_another
-from kubectl_eksdoc.drain.run.pod_evictions import ObservedState, PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.state import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
+
+from ..policy import DrainPolicy
+from ..result import DrainPlan
+from .answers import RunTrouble, by_admission
+from .events import Happened
+from .journal import is_another
+from .pod_evictions import ObservedState, PodPursuit, PodStep
+from .state import DrainedNode, DrainRunState, NodePhase
 
 OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
 """What passes when a limit moves; a webhook that says no looks at something else."""

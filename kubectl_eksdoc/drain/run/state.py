@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.drain.outcome import DrainTarget
-from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.pod_evictions import BELIEVED_S, ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.nodes import Pod
+
+from ..outcome import DrainTarget
+from ..result import DrainPlan
+from .events import Happened, RunMoment
+from .pod_evictions import BELIEVED_S, ObservedState, PodPursuit, PodStep
 
 # One node that is drained, or only cordoned: where it stands, and the pods of it that have to go.
 

@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, at, named
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.interruption import ReportedChanges
@@ -21,6 +20,8 @@ from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import HeldChanges
 from kubectl_eksdoc.objects.held_answers import HeldApis
 from kubectl_eksdoc.objects.single import RawObjects, decode, raws_in
+
+from ..probed import MetadataServices
 
 # The files of the snapshot, and the cluster and the moment that they are of.
 

@@ -12,15 +12,23 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import TypeVar
 
-from kubectl_eksdoc.embedded import catalogue
-from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, Build, Catalogue
-from kubectl_eksdoc.embedded.serving import bodies, objects
-from kubectl_eksdoc.embedded.serving import requests as access
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
-from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
-from kubectl_eksdoc.embedded.serving.requests import (
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, expired
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import StoreChange
+
+from .. import catalogue
+from ..catalogue import DEFINITIONS, Build, Catalogue
+from . import bodies, objects
+from . import requests as access
+from .handler import ManualTime, TimeDriver
+from .objects import ObjectEndpoints, Ports, nobody_listens
+from .pod_logs import PodLogs
+from .reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
+from .requests import (
     METRICS_TEXT,
     Action,
     Reply,
@@ -35,14 +43,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     target_of,
     verb_of,
 )
-from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, expired
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.objects.single import encode
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import StoreChange
+from .watching import ServedWatch, Streaming, asked
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = ("/healthz", "/livez", "/readyz")

@@ -13,11 +13,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, schema_in
-from kubectl_eksdoc.embedded.serving import protobuf
-from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
-from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.embedded.serving.requests import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
 from kubectl_eksdoc.kubernetes.api.resources import (
@@ -46,6 +41,12 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.simulator.store import Store
+
+from ..catalogue import DEFINITIONS, schema_in
+from . import protobuf
+from .protobuf import NotUnderstood
+from .reading import number
+from .requests import ServedRequest, ServedTarget
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

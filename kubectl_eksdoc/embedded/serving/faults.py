@@ -13,8 +13,15 @@ from dataclasses import replace
 from enum import Enum
 from threading import Lock
 
-from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
-from kubectl_eksdoc.embedded.serving.requests import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, StatusCause, expired, modified
+from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.chance import of_text
+
+from .reading import TOO_OLD_TO_CONTINUE
+from .requests import (
     ADMIN,
     Action,
     ConnectionLost,
@@ -27,12 +34,6 @@ from kubectl_eksdoc.embedded.serving.requests import (
     verb_of,
     words_of,
 )
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, StatusCause, expired, modified
-from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.single import encode
-from kubectl_eksdoc.simulator.chance import of_text
 
 # Watches that go wrong: the pieces of a stream of events, cut, late, doubled, expired or kept back.
 #

@@ -23,7 +23,11 @@ from threading import Lock, Thread
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from kubectl_eksdoc.embedded.serving.requests import (
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, bad_request
+from kubectl_eksdoc.kubernetes.guards import AS
+from kubectl_eksdoc.simulator.controllers import VirtualTime
+
+from .requests import (
     ConnectionLost,
     NoAnswer,
     Reply,
@@ -31,9 +35,6 @@ from kubectl_eksdoc.embedded.serving.requests import (
     ServedRequest,
     status_reply,
 )
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, bad_request
-from kubectl_eksdoc.kubernetes.guards import AS
-from kubectl_eksdoc.simulator.controllers import VirtualTime
 
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""

@@ -9,24 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.embedded.catalogue import PLAIN
-from kubectl_eksdoc.embedded.serving import bodies, validation
-from kubectl_eksdoc.embedded.serving.bodies import (
-    LONGEST_GRACE_S,
-    FieldWriter,
-    Schemas,
-    body_of,
-    check_shape,
-    delete_options,
-    deletion_status,
-    object_of,
-    unfit,
-)
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.reading import page_of
-from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest, ServedTarget, ServedUser
-from kubectl_eksdoc.embedded.serving.validation import check_unconditional, valid
-from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.kubernetes.api.resources import (
     ApiRefusal,
@@ -46,6 +28,25 @@ from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.disruptions import admitted, first_status
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import PODS, StoredItem
+
+from ..catalogue import PLAIN
+from . import bodies, validation
+from .bodies import (
+    LONGEST_GRACE_S,
+    FieldWriter,
+    Schemas,
+    body_of,
+    check_shape,
+    delete_options,
+    deletion_status,
+    object_of,
+    unfit,
+)
+from .pod_logs import PodLogs
+from .reading import page_of
+from .requests import Reply, ServedRequest, ServedTarget, ServedUser
+from .validation import check_unconditional, valid
+from .watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 
 
 def status_of(given: EvictionAnswer, pod: str) -> ApiStatus:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from kubectl_eksdoc.embedded.serving.bodies import unfit
-from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.kubernetes.api.resources import bad_request
 from kubectl_eksdoc.kubernetes.api.workload_validation import Problem
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
+
+from .bodies import unfit
+from .requests import Reply, ServedRequest
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _OPTIONS = Resource("PodLogOptions", "")

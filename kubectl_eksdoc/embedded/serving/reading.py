@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kubectl_eksdoc.embedded.serving.requests import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, StatusCause, bad_request, expired
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
 from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, StoredItem, path_of
+
+from .requests import ServedRequest, ServedTarget
 
 # Continue tokens: where a list in pages goes on, and of which version.
 #

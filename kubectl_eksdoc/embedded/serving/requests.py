@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from kubectl_eksdoc.embedded.catalogue import Catalogue
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, Served, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode
+
+from ..catalogue import Catalogue
 
 EVERYTHING = "*"
 

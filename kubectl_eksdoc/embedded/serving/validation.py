@@ -11,9 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, missing
-from kubectl_eksdoc.embedded.serving.bodies import check_shape, unfit
-from kubectl_eksdoc.embedded.serving.requests import ServedTarget
 from kubectl_eksdoc.kubernetes.api import resources, shapes, workload_validation
 from kubectl_eksdoc.kubernetes.api.resources import bad_request
 from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, budget_problems
@@ -22,6 +19,10 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
 from kubectl_eksdoc.simulator.store import BUDGETS, NAMESPACES, Store
+
+from ..catalogue import DEFINITIONS, missing
+from .bodies import check_shape, unfit
+from .requests import ServedTarget
 
 
 def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:

@@ -10,18 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.embedded.catalogue import (
-    PARTIAL,
-    PARTIAL_LIST,
-    PLAIN,
-    TABLE,
-    AnswerForm,
-    choose,
-)
-from kubectl_eksdoc.embedded.serving.handler import TimeDriver
-from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
-from kubectl_eksdoc.embedded.serving.requests import ServedRequest, ServedTarget
-from kubectl_eksdoc.embedded.tables import IncludeObject, partial, partial_list, table
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import Served, expired
 from kubectl_eksdoc.kubernetes.api.types import blank_of
@@ -29,6 +17,19 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.store import Key, ResourceVersionExpired, Store, StoreChange, StoredItem
+
+from ..catalogue import (
+    PARTIAL,
+    PARTIAL_LIST,
+    PLAIN,
+    TABLE,
+    AnswerForm,
+    choose,
+)
+from ..tables import IncludeObject, partial, partial_list, table
+from .handler import TimeDriver
+from .reading import FieldSelection, choice_of, number
+from .requests import ServedRequest, ServedTarget
 
 BOOKMARK_S = 60.0
 """Seconds between bookmarks, which tell a client without news from where it may go on."""

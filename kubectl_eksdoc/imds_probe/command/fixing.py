@@ -19,14 +19,20 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import ConfirmationFlags, check_writable, confirm, non_empty
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.apply import Ports, fix_of, proofs, tried
-from kubectl_eksdoc.imds_probe.command import request as reading
-from kubectl_eksdoc.imds_probe.command.probing import manner_of
-from kubectl_eksdoc.imds_probe.command.request import WATCH_FOR_S, Active, FixRequest, ImdsProbeRequest
-from kubectl_eksdoc.imds_probe.fix_choice import chosen, forbidden, offered
-from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
-from kubectl_eksdoc.imds_probe.report.fix import FixReport, action, head
-from kubectl_eksdoc.imds_probe.run import (
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.probes.command import ClockAround
+from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.wiring.runs import node_classes_of
+
+from ..apply import Ports, fix_of, proofs, tried
+from ..fix_choice import chosen, forbidden, offered
+from ..read import NEEDS, plan_imds, vpc_of
+from ..report.fix import FixReport, action, head
+from ..run import (
     FixDone,
     class_reverting,
     from_doc,
@@ -36,15 +42,10 @@ from kubectl_eksdoc.imds_probe.run import (
     reverting,
     to_doc,
 )
-from kubectl_eksdoc.imds_probe.sources import instance_of, nodes_of_class
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
-from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.probes.command import ClockAround
-from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.wiring.runs import node_classes_of
+from ..sources import instance_of, nodes_of_class
+from . import request as reading
+from .probing import manner_of
+from .request import WATCH_FOR_S, Active, FixRequest, ImdsProbeRequest
 
 COMMAND = f"{reading.NAME} --apply"
 _PROVES_LITTLE = (

@@ -14,18 +14,20 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import command as fleet_options
 from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
-from kubectl_eksdoc.imds_probe.command import request as fix_options
-from kubectl_eksdoc.imds_probe.command import request as reading
-from kubectl_eksdoc.imds_probe.command.request import ImdsProbeRequest
 from kubectl_eksdoc.model.api_objects import IMDS_PROBE
 
+from . import request as fix_options
+from . import request as reading
+from .request import ImdsProbeRequest
+
 if TYPE_CHECKING:
-    from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
-    from kubectl_eksdoc.imds_probe.plan import MetadataPlan
-    from kubectl_eksdoc.imds_probe.read import ProbeScope
-    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.model.baseline import SavedResult
     from kubectl_eksdoc.session.session import ClusterSession
+
+    from ..affected import Assumed, IntendedOptions
+    from ..plan import MetadataPlan
+    from ..read import ProbeScope
+    from ..sources import EvidenceSource
 
 
 # Who reaches the metadata service, as ``imds-probe`` answers it without measuring or changing anything.
@@ -38,10 +40,11 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
-    from kubectl_eksdoc.imds_probe.fix_choice import offered
-    from kubectl_eksdoc.imds_probe.plan import against, as_earlier, of_pod
-    from kubectl_eksdoc.imds_probe.read import vpc_of
-    from kubectl_eksdoc.imds_probe.report.access import ImdsReport
+
+    from ..fix_choice import offered
+    from ..plan import against, as_earlier, of_pod
+    from ..read import vpc_of
+    from ..report.access import ImdsReport
 
     ImdsReport.check(around.options.output)
     scope = reading.scope(request, around)
@@ -72,7 +75,7 @@ def answered(
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
+    from ..read import NEEDS, plan_imds
 
     session = opening.opened(around, NEEDS)
     reach = opening.reach(around, session)
@@ -191,7 +194,8 @@ def _hops(text: str) -> int:
 
 def _intent(text: str) -> IntendedOptions:
     from kubectl_eksdoc.files import opened
-    from kubectl_eksdoc.imds_probe.affected import TAG, IntendedOptions
+
+    from ..affected import TAG, IntendedOptions
 
     if text.startswith(TAG) and text != TAG:
         return IntendedOptions(tag=text.removeprefix(TAG))
@@ -212,7 +216,7 @@ _MOST_OF_INTENT = 1000
 
 
 def _evidence(text: str) -> tuple[EvidenceSource, ...]:
-    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
+    from ..sources import EvidenceSource
 
     known = {each.value: each for each in EvidenceSource}
     named = text.split(",")
@@ -222,7 +226,7 @@ def _evidence(text: str) -> tuple[EvidenceSource, ...]:
 
 
 def _assumed(text: str) -> Assumed:
-    from kubectl_eksdoc.imds_probe.affected import Assumed, settings
+    from ..affected import Assumed, settings
 
     error = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
     found = settings(text, ("hops", "tokens", "ami"))
@@ -250,11 +254,11 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     if fix is not None or active is not None:
         options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
-        from kubectl_eksdoc.imds_probe.command.fixing import fixing
+        from .fixing import fixing
 
         return fixing(request, fix, active, around)
     if active is not None:
-        from kubectl_eksdoc.imds_probe.command.probing import probing
+        from .probing import probing
 
         return probing(request, active, around)
     if fleet is not None:

@@ -9,20 +9,6 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import NODES, check_writable, confirm
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.command import request as reading
-from kubectl_eksdoc.imds_probe.command.request import Active, ImdsProbeRequest
-from kubectl_eksdoc.imds_probe.probe import prepared, probed, tried
-from kubectl_eksdoc.imds_probe.probe_result import (
-    IMAGE,
-    NAMESPACE,
-    Probed,
-    ProbeSettings,
-    manifests,
-    owner_manifest,
-    plan_probe,
-)
-from kubectl_eksdoc.imds_probe.read import NEEDS
-from kubectl_eksdoc.imds_probe.report.probe import ActiveReport
 from kubectl_eksdoc.in_cluster.roles import RoleManifests
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -37,6 +23,21 @@ from kubectl_eksdoc.probes.command import (
     tell_unread,
 )
 from kubectl_eksdoc.session.session import AwsUse
+
+from ..probe import prepared, probed, tried
+from ..probe_result import (
+    IMAGE,
+    NAMESPACE,
+    Probed,
+    ProbeSettings,
+    manifests,
+    owner_manifest,
+    plan_probe,
+)
+from ..read import NEEDS
+from ..report.probe import ActiveReport
+from . import request as reading
+from .request import Active, ImdsProbeRequest
 
 COMMAND = "imds-probe --active"
 _PROVES_LITTLE = (

@@ -17,10 +17,11 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.sources import namespace_of
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
-    from kubectl_eksdoc.imds_probe.read import ProbeScope
-    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.session.session import ClusterSession
+
+    from ..affected import Assumed, IntendedOptions
+    from ..read import ProbeScope
+    from ..sources import EvidenceSource
 
 
 _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
@@ -112,7 +113,7 @@ def scope(request: ImdsProbeRequest, around: CommandContext) -> ProbeScope:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.imds_probe.read import ProbeScope
+    from ..read import ProbeScope
 
     named = bool(request.pod or request.workload)
     there = request.namespace or (namespace_of(around.source, around.connection) if named else "")

@@ -12,20 +12,6 @@ from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe import affected
-from kubectl_eksdoc.imds_probe.affected import Effect
-from kubectl_eksdoc.imds_probe.fix import FixOptions
-from kubectl_eksdoc.imds_probe.judging import NODES
-from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan, OnePod
-from kubectl_eksdoc.imds_probe.report.fix import FixChoice
-from kubectl_eksdoc.imds_probe.report.nodes import (
-    causes,
-    causes_title,
-    matters,
-    nodes_table,
-    to_choose,
-)
-from kubectl_eksdoc.imds_probe.sources import MetadataService, NodesAlike
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
@@ -54,6 +40,21 @@ from kubectl_eksdoc.report.result import (
     UnsetType,
 )
 from kubectl_eksdoc.report.text import counted
+
+from .. import affected
+from ..affected import Effect
+from ..fix import FixOptions
+from ..judging import NODES
+from ..plan import GroupPlan, MetadataPlan, OnePod
+from ..sources import MetadataService, NodesAlike
+from .fix import FixChoice
+from .nodes import (
+    causes,
+    causes_title,
+    matters,
+    nodes_table,
+    to_choose,
+)
 
 # The metadata service in sentences.
 

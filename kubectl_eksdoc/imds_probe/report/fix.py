@@ -7,9 +7,6 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe import fix
-from kubectl_eksdoc.imds_probe.fix import Fix
-from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
@@ -37,6 +34,10 @@ from kubectl_eksdoc.report.text import (
     name_column,
     text_column,
 )
+
+from .. import fix
+from ..fix import Fix
+from ..run import FixDone
 
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
 

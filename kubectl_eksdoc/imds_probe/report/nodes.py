@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
-from kubectl_eksdoc.imds_probe.affected import Effect, IntendedOptions
-from kubectl_eksdoc.imds_probe.fix import Fix, FixOptions
-from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.imds_probe.report.fix import reach as moved
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, instance_of, service_now
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
@@ -26,6 +21,12 @@ from kubectl_eksdoc.report.text import (
     name_column,
     number_column,
 )
+
+from ..affected import Effect, IntendedOptions
+from ..fix import Fix, FixOptions
+from ..plan import GroupPlan, MetadataPlan
+from ..sources import MetadataFacts, MetadataService, NodesAlike, instance_of, service_now
+from .fix import reach as moved
 
 _TONES = {
     Reach.CUT_OFF: Tone.BAD,

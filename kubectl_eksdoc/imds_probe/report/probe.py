@@ -10,9 +10,6 @@ from typing import Annotated, Literal
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.probe_diagnosis import Answers, Cause, diagnosis
-from kubectl_eksdoc.imds_probe.probe_result import Probed, ProbedNode, ProbePlan, findings_of
-from kubectl_eksdoc.imds_probe.report.nodes import reached
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Unknown
@@ -42,6 +39,10 @@ from kubectl_eksdoc.report.text import (
     name_column,
     number_column,
 )
+
+from ..probe_diagnosis import Answers, Cause, diagnosis
+from ..probe_result import Probed, ProbedNode, ProbePlan, findings_of
+from .nodes import reached
 
 # The active probe in sentences.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+
+from .types import blank_of
 
 TEMPLATE_GENERATION = ("metadata", "annotations", "deprecated.daemonset.template.generation")
 

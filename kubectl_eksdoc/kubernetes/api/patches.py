@@ -22,9 +22,10 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, bad_request
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc, same_json, without_nulls
+
+from .resources import ApiRefusal, ApiStatus, Details, bad_request
+from .types import SchemaPlace
 
 # Why a patch is not applied, as the API server answers it.
 #

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.schedules import parsed
 from kubectl_eksdoc.model.quantities import is_amount
+
+from ..schedules import parsed
 
 _TABLE = """
 Owner

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, refusals, spread, volumes
-from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import (
+from kubectl_eksdoc.model.nodes import ENDED, Node, Pod, VolumeKind
+from kubectl_eksdoc.model.placing import PodTerm
+from kubectl_eksdoc.model.selectors import Labels
+
+from . import pod_affinity, refusals, spread, volumes
+from .pod_affinity import (
     AntiAffinityTerm,
     PodAffinityTerms,
     PodClass,
     SchedulingTraits,
 )
-from kubectl_eksdoc.kubernetes.scheduling.refusals import NodeFilter, NodeRoom, SchedulingRefusal, UsedPorts
-from kubectl_eksdoc.kubernetes.scheduling.spread import (
+from .refusals import NodeFilter, NodeRoom, SchedulingRefusal, UsedPorts
+from .spread import (
     DomainCounts,
     Domains,
     Limit,
@@ -23,10 +27,7 @@ from kubectl_eksdoc.kubernetes.scheduling.spread import (
     WatcherIndex,
     Watchers,
 )
-from kubectl_eksdoc.kubernetes.scheduling.volumes import EMPTY, NO_VOLUMES, NodeVolumes, Storage
-from kubectl_eksdoc.model.nodes import ENDED, Node, Pod, VolumeKind
-from kubectl_eksdoc.model.placing import PodTerm
-from kubectl_eksdoc.model.selectors import Labels
+from .volumes import EMPTY, NO_VOLUMES, NodeVolumes, Storage
 
 
 class NodeOccupancy:

@@ -7,12 +7,13 @@ from dataclasses import field
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.scheduling.refusals import NodeFilter, SchedulerFilter, SchedulingRefusal
-from kubectl_eksdoc.kubernetes.scheduling.spread import Limit, PodCounter, PodGroup
-from kubectl_eksdoc.kubernetes.scheduling.volumes import AttachDemand, VolumeDemand
 from kubectl_eksdoc.model.nodes import Node, Pod, Toleration, VolumeKind
 from kubectl_eksdoc.model.placing import Placement, PodTerm
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
+
+from .refusals import NodeFilter, SchedulerFilter, SchedulingRefusal
+from .spread import Limit, PodCounter, PodGroup
+from .volumes import AttachDemand, VolumeDemand
 
 _AFFINITY = SchedulingRefusal(SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't match pod affinity rules",))
 _ANTI_AFFINITY = SchedulingRefusal(

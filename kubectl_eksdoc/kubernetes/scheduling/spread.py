@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal, tolerated
 from kubectl_eksdoc.model.nodes import Node, Toleration
 from kubectl_eksdoc.model.placing import NodeDemand, Placement, Spread
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
+
+from .refusals import SchedulerFilter, SchedulingRefusal, tolerated
 
 # How many pods of one kind there are in each part of the cluster, kept up to date as pods come and go.
 

@@ -12,7 +12,6 @@ from dataclasses import field
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
@@ -25,6 +24,8 @@ from kubectl_eksdoc.model.placing import (
     VolumeAttachment,
     any_matches,
 )
+
+from .refusals import SchedulerFilter, SchedulingRefusal
 
 WAITS = "WaitForFirstConsumer"
 _BETA_TO_GA = {

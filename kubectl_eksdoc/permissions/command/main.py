@@ -24,16 +24,9 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.journal import is_namespace
 from kubectl_eksdoc.model.permissions import OptIn
-from kubectl_eksdoc.permissions.command import rights
-from kubectl_eksdoc.permissions.command.rights import (
-    Grown,
-    Invocation,
-    cautions,
-    doubts,
-    reading,
-    wanted,
-)
-from kubectl_eksdoc.permissions.grants import (
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+from ..grants import (
     KINDS,
     LONGEST,
     RbacSubject,
@@ -41,7 +34,15 @@ from kubectl_eksdoc.permissions.grants import (
     held,
     policies,
 )
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from . import rights
+from .rights import (
+    Grown,
+    Invocation,
+    cautions,
+    doubts,
+    reading,
+    wanted,
+)
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.report.text import Look
@@ -225,7 +226,7 @@ def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> Comma
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.permissions.report import PermissionsReport
+    from ..report import PermissionsReport
 
     request = PermissionsRequest.from_args(args, grown, around)
     commands = request.commands or reading()
@@ -318,8 +319,9 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
         UsageError: there is no such output format.
     """
     from kubectl_eksdoc.model.cluster import Cluster, Source
-    from kubectl_eksdoc.permissions.report import HeldReport
     from kubectl_eksdoc.report.identity import identity_line
+
+    from ..report import HeldReport
 
     HeldReport.check(around.options.output)
     edges = around.edges

@@ -20,7 +20,8 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.permissions.grants import (
+
+from ..grants import (
     READING_ACTIONS,
     IamAction,
     NeededRight,

@@ -15,10 +15,11 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
 from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_NAME_FIELD, NODE_TERMS, REQUIRED, NodeDemand, node_terms
-from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import (
+
+from ..disruptions import NOT_READY, UNREACHABLE
+from ..registry import Registry
+from ..store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
+from .owning import (
     HASH_LABEL,
     Index,
     ObjectController,
@@ -28,8 +29,8 @@ from kubectl_eksdoc.simulator.workloads.owning import (
     Revisions,
     hash_in,
 )
-from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
-from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
+from .replica_sets import scaled
+from .taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 
 # On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
 #

@@ -10,11 +10,12 @@ from datetime import datetime
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, moment
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner
-from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS
-from kubectl_eksdoc.simulator.workloads.rollouts import (
+
+from ..registry import Registry
+from ..store import PODS, Key, StoreChange, StoredItem, moment
+from .owning import Index, ObjectController, Owners, keys_of_owner
+from .replica_sets import REPLICA_SETS
+from .rollouts import (
     REVISION,
     Generations,
     RolloutLimits,

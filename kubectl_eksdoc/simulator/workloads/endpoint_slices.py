@@ -12,9 +12,10 @@ from functools import lru_cache
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, keys_of_owner, reference_to
+
+from ..registry import Registry
+from ..store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
+from .owning import Index, ObjectController, keys_of_owner, reference_to
 
 # Endpoints of a Service: what one says of a pod, and the ports it is reached at.
 #

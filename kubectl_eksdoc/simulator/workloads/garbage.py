@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.disruptions import disrupted
-from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import (
+
+from ..disruptions import disrupted
+from ..registry import DeleteOptions, Registry
+from ..store import (
     CLAIMS,
     NAMESPACES,
     NODES,
@@ -23,7 +24,7 @@ from kubectl_eksdoc.simulator.store import (
     StoreChangeKind,
     StoredItem,
 )
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, is_missing
+from .owning import Index, ObjectController, is_missing
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 

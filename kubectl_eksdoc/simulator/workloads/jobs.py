@@ -14,9 +14,10 @@ from datetime import datetime
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.registry import Registry, put
-from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import (
+
+from ..registry import Registry, put
+from ..store import PODS, Key, StoreChange, StoredItem
+from .owning import (
     Index,
     ObjectController,
     Owners,
@@ -24,7 +25,7 @@ from kubectl_eksdoc.simulator.workloads.owning import (
     keys_of_owner,
     may_be_adopted,
 )
-from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
+from .replica_sets import surplus
 
 JOBS = kinds.JOBS.full_name
 BURST = 500

@@ -17,9 +17,10 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import NOTHING, Selector, from_document
-from kubectl_eksdoc.simulator.disruptions import PRIORITY_CLASSES, admitted, first_status
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import ALPHABET, PODS, Key, Store, StoreChange, StoredItem
+
+from ..disruptions import PRIORITY_CLASSES, admitted, first_status
+from ..registry import Registry
+from ..store import ALPHABET, PODS, Key, Store, StoreChange, StoredItem
 
 # What belongs to what: objects by owner, orphans by namespace, pods by node and by label, kept as the store changes.
 #

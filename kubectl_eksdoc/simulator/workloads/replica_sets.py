@@ -19,10 +19,11 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ENDED, ControllerOwner
-from kubectl_eksdoc.simulator.disruptions import first_status
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, moment
-from kubectl_eksdoc.simulator.workloads.owning import (
+
+from ..disruptions import first_status
+from ..registry import Registry
+from ..store import PODS, Key, StoreChange, StoredItem, moment
+from .owning import (
     Index,
     ObjectController,
     Owners,

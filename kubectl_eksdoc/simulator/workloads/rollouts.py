@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import OncePerDocument, hash_of, reference_to, text_of
-from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled
+
+from ..registry import Registry
+from ..store import StoredItem
+from .owning import OncePerDocument, hash_of, reference_to, text_of
+from .replica_sets import REPLICA_SETS, scaled
 
 Sizes = list[tuple[StoredItem, int]]
 

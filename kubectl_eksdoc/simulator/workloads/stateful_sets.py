@@ -11,10 +11,11 @@ from datetime import datetime
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import CLAIMS, PODS, Key, StoreChange, StoredItem
-from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER
-from kubectl_eksdoc.simulator.workloads.owning import (
+
+from ..registry import Registry
+from ..store import CLAIMS, PODS, Key, StoreChange, StoredItem
+from .garbage import CLAIM_PROTECTION_FINALIZER
+from .owning import (
     HASH_LABEL,
     Index,
     ObjectController,

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Toleration
-from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE, disrupted
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController
+
+from ..disruptions import NOT_READY, UNREACHABLE, disrupted
+from ..registry import Registry
+from ..store import NODES, PODS, Key, StoreChange, StoredItem
+from .owning import Index, ObjectController
 
 # Taints and tolerations of documents.
 #

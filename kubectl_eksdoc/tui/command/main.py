@@ -19,14 +19,16 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.permissions import PlanPermissions
 from kubectl_eksdoc.session import sources
-from kubectl_eksdoc.tui.command import replay
+
+from . import replay
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.command.screen_runs import ScreenRuns
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.ports import Field
-    from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
+
+    from ..opening import LiveClusterAccess, Opening, Progress
 
 
 # What the screens are given of a live cluster: where it is, what it was like, who tells of changes, and the others.
@@ -50,7 +52,7 @@ def live_of(
     reached: Pinned, around: CommandContext, opened: Callable[[CommandContext, str], Opening]
 ) -> LiveClusterAccess:
     """`opened` gives the same screens with other options, by which a context was chosen."""
-    from kubectl_eksdoc.tui.opening import LiveClusterAccess
+    from ..opening import LiveClusterAccess
 
     def there(context: str) -> Opening:
         options = replace(around.options, connection=at(around.connection, context))
@@ -122,7 +124,7 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext)
 
 def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Opening:
     """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
-    from kubectl_eksdoc.tui.opening import Opening
+    from ..opening import Opening
 
     source, reached = around.source, Pinned(around.connection)
 

@@ -44,7 +44,7 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
         )
         return CommandAnswer("", streams.USAGE)
-    from kubectl_eksdoc.tui.replay import ShownRun
+    from ..replay import ShownRun
 
     look = opening.decide(around, around.stderr)
     again = ShownRun(recording, path, ascii=look.ascii, plain=not look.colour, light=light)

@@ -21,14 +21,15 @@ from kubectl_eksdoc.drain.run.runner import DryRunResult
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.text import Look, Tone, counted, listing, shown
-from kubectl_eksdoc.tui.base_app import too_small
-from kubectl_eksdoc.tui.details import room_elsewhere
-from kubectl_eksdoc.tui.footer import look_of
-from kubectl_eksdoc.tui.panel import Answered, Prose, ask, refusal
-from kubectl_eksdoc.tui.run import tables as sheets
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.tables.pods import Line
-from kubectl_eksdoc.tui.words import PRODUCTION
+
+from ..base_app import too_small
+from ..details import room_elsewhere
+from ..footer import look_of
+from ..panel import Answered, Prose, ask, refusal
+from ..tables.pods import Line
+from ..words import PRODUCTION
+from . import tables as sheets
+from .state import RunState
 
 _MOST_NAMES = 6
 

@@ -13,19 +13,21 @@ from kubectl_eksdoc.drain.command.screen_ports import (
     RunKind,
     ScreenRunController,
 )
-from kubectl_eksdoc.tui.keymap import ScreenPage
-from kubectl_eksdoc.tui.run import tables as sheets
-from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
-from kubectl_eksdoc.tui.run.pages import RunsScreen, StopScreen
-from kubectl_eksdoc.tui.run.screen import RunScreen
-from kubectl_eksdoc.tui.run.state import RunState
+
+from ..keymap import ScreenPage
+from . import tables as sheets
+from .confirm import ConfirmScreen, TrialScreen
+from .pages import RunsScreen, StopScreen
+from .screen import RunScreen
+from .state import RunState
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kubectl_eksdoc.drain.report.plan import DrainView
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.tui.base_app import FramedApp
+
+    from ..base_app import FramedApp
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""

@@ -21,16 +21,17 @@ from kubectl_eksdoc.drain.report.record import placed, skipped_targets
 from kubectl_eksdoc.drain.run.history import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.report.text import Cell, Column, Tone, age, between, counted, sentences, shown
-from kubectl_eksdoc.tui.footer import look_of
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
-from kubectl_eksdoc.tui.panel import Answered, FramedLineView, Prose, ask
-from kubectl_eksdoc.tui.run import tables as sheets
-from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
-from kubectl_eksdoc.tui.tables.pods import Cells, Line, Sheet, of_rows, text_sheet
+
+from ..footer import look_of
+from ..line_table import LineTable
+from ..model import INSPECTS, can_inspect
+from ..panel import Answered, FramedLineView, Prose, ask
+from ..tables.pods import Cells, Line, Sheet, of_rows, text_sheet
+from . import tables as sheets
+from .state import RunState, ScreenStage
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.base_app import FramedApp
+    from ..base_app import FramedApp
 
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 

@@ -14,19 +14,20 @@ from textual.widgets import ContentSwitcher, Input
 from kubectl_eksdoc.drain.run.history import ENDS
 from kubectl_eksdoc.drain.run.loop import RunWish
 from kubectl_eksdoc.report.text import Look
-from kubectl_eksdoc.tui import keymap
-from kubectl_eksdoc.tui.base_app import SCREENS_CSS
-from kubectl_eksdoc.tui.footer import FootBar, HeadLine, look_of
-from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import TYPING, Hint, KeyBinding, ScreenPage
-from kubectl_eksdoc.tui.line_table import LineTable
-from kubectl_eksdoc.tui.model import InspectPod
-from kubectl_eksdoc.tui.paint import PaintedScreen
-from kubectl_eksdoc.tui.panel import AskLine
-from kubectl_eksdoc.tui.run import tables as sheets
-from kubectl_eksdoc.tui.run.confirm import EntryScreen
-from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown
-from kubectl_eksdoc.tui.run.state import RunState
+
+from .. import keymap
+from ..base_app import SCREENS_CSS
+from ..footer import FootBar, HeadLine, look_of
+from ..help import HelpScreen
+from ..keymap import TYPING, Hint, KeyBinding, ScreenPage
+from ..line_table import LineTable
+from ..model import InspectPod
+from ..paint import PaintedScreen
+from ..panel import AskLine
+from . import tables as sheets
+from .confirm import EntryScreen
+from .pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown
+from .state import RunState
 
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
 

@@ -16,11 +16,12 @@ from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.text import Cell, Column, Look, Tone, counted, shown
-from kubectl_eksdoc.tui.model import brief
-from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
-from kubectl_eksdoc.tui.tables.budgets import bar as headroom_bar
-from kubectl_eksdoc.tui.tables.pods import Cells, Sheet, of_rows, text_sheet
-from kubectl_eksdoc.tui.words import PRODUCTION, FittingText, dropped
+
+from ..model import brief
+from ..tables.budgets import bar as headroom_bar
+from ..tables.pods import Cells, Sheet, of_rows, text_sheet
+from ..words import PRODUCTION, FittingText, dropped
+from .state import RunState, ScreenStage
 
 # What the head of a run's screens says: which run, how far it is, what is half done if it stops now, what it waits
 # for.

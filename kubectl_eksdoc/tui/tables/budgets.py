@@ -41,7 +41,8 @@ from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanP
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.report.report import SIGNS
 from kubectl_eksdoc.report.text import Cell, Column, Tone, age, between, counted
-from kubectl_eksdoc.tui.tables.pods import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
+
+from .pods import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 KEY = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"

@@ -27,8 +27,9 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.report.text import Cell, Column, Tone, counted
-from kubectl_eksdoc.tui.tables.pods import Cells, Sheet, Widths, once_a_view
-from kubectl_eksdoc.tui.tables.pods import cells as room_of
+
+from .pods import Cells, Sheet, Widths, once_a_view
+from .pods import cells as room_of
 
 NONE = "·"
 UNKNOWN = "?"

@@ -18,7 +18,8 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.text import Cell, Column, Look, Tone, age, between, counted
-from kubectl_eksdoc.tui.knobs import KNOBS
+
+from ..knobs import KNOBS
 
 # A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.
 

@@ -12,9 +12,10 @@ from kubectl_eksdoc.drain.report.rows import budget_order
 from kubectl_eksdoc.drain.report.timeline import SLOW, text_axis, text_bar
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.text import Cell, Column, Tone
-from kubectl_eksdoc.tui.tables import budgets
-from kubectl_eksdoc.tui.tables.nodes import targets_of, wave_tone
-from kubectl_eksdoc.tui.tables.pods import Cells, Sheet, of_rows, once_a_view
+
+from . import budgets
+from .nodes import targets_of, wave_tone
+from .pods import Cells, Sheet, of_rows, once_a_view
 
 NOTHING = "No node of the plan is drained."
 

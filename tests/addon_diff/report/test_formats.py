@@ -1,4 +1,5 @@
-"""The demo's add-ons, their past updates, and Terraform plans of them; in every format: `tests.drain.report.test_formats`."""
+"""The demo's add-ons, their past updates, and Terraform plans of them; in every format:
+`tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 
