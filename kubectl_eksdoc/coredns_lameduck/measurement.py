@@ -1,6 +1,6 @@
 """DNS measured from short-lived pods: look, make them, let something happen, read what they say, clean up.
 
-Belongs here: the order of it, through ports, and reading what an asker prints.
+Belongs here: the order of it, through ports, and reading what a load generator prints.
 Never here: what the numbers mean (that is `coredns_lameduck`), sockets, layout.
 """
 
@@ -199,7 +199,7 @@ def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
     return dns.evict(plan.affected[0])
 
 
-# The asker's plan as it takes it, and what it prints, read: a JSON object a line (`asker.printing`).
+# The load generator's plan as it takes it, and what it prints, read: a JSON object a line (`asker.printing`).
 
 
 ASKER, VERSION = "eksdoc-dns-asker", 1
@@ -227,19 +227,20 @@ def asked(plan: MeasurePlan) -> str:
 
 
 def report_in(log: str) -> LoadReport | Unknown:
-    """What a log says, as far as it goes. Lines that are none of the asker's are passed over: a sidecar or a shell may
+    """What a log says, as far as it goes. Lines that are none of the load generator's are passed over: a sidecar or
+    a shell may
     say something, too; a last line without its end is one that is being written."""
     whole, _, _ = log.rpartition("\n")
     lines = [found for line in whole.splitlines() if (found := _object(line)) is not None]
     head = next((line for line in lines if line.get("asker") == ASKER), None)
     refused = next((str(line["error"]) for line in lines if "error" in line), "")
     if refused:
-        return Unknown(f"the asker refused its plan: {refused}")
+        return Unknown(f"the load generator refused its plan: {refused}")
     if head is None:
         said = " ".join(log.split())[-_LONGEST:]
-        return Unknown(f"its log is none of the asker's: {said}" if said else "its log is empty")
+        return Unknown(f"its log is none of the load generator's: {said}" if said else "its log is empty")
     if head.get("version") != VERSION:
-        return Unknown(f"its log is of another version of the asker: {head.get('version')}")
+        return Unknown(f"its log is of another version of the load generator: {head.get('version')}")
     try:
         began = datetime.fromtimestamp(float(head["began"]), timezone.utc)
         return LoadReport(began, _seconds(line for line in lines if "t" in line))
@@ -379,7 +380,7 @@ def _now(ground: ProbeNamespace, name: str, stand: PodStand | None) -> bool | Un
     if now is not ProbeStage.READ:
         return now if isinstance(now, Unknown) else None
     found = _log(ground, name)  # it has ended, and should not have
-    return found if isinstance(found, Unknown) else Unknown("the asker ended before anything had happened")
+    return found if isinstance(found, Unknown) else Unknown("the load generator ended before anything had happened")
 
 
 def _log(ground: ProbeNamespace, name: str) -> LoadReport | Unknown:

@@ -162,7 +162,7 @@ def until(report: LoadReport | Unknown, ended: datetime | None, read_s: float) -
 
 
 def untold_s(report: LoadReport, ended: datetime | None) -> float:
-    """So many of its last seconds are not told of: the asker ended too soon, or its log was cut."""
+    """So many of its last seconds are not told of: the load generator ended too soon, or its log was cut."""
     return 0.0 if ended is None else max(0.0, (ended - report.began).total_seconds() - report.length)
 
 

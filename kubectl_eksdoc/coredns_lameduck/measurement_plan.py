@@ -143,7 +143,7 @@ class MeasurementSettings:
 
     @property
     def asking_s(self) -> float:
-        """The asker's own deadline: the first pod to run waits for the last one, too."""
+        """The load generator's own deadline: the first pod to run waits for the last one, too."""
         return self.wait_s + BEFORE_S + self.for_s + self.settle_s
 
     @property

@@ -143,7 +143,7 @@ def main(argv: Sequence[str]) -> int:
     printer = LinePrinter(sys.stdout)
     try:
         if len(argv) != 2 or argv[0] != "--plan":
-            raise BadPlan("usage: asker --plan JSON")
+            raise BadPlan("usage: dns_load --plan JSON")
         asked = read(argv[1])
     except BadPlan as error:
         printer.refused(str(error))

@@ -1,4 +1,4 @@
-"""The asker as one file that Python runs: its own modules and, of dnspython, those that it needs.
+"""The load generator as one file that Python runs: its own modules and, of dnspython, those that it needs.
 
 The archive is carried by a ConfigMap, of which the API server takes no more than 1 MiB (core/validation,
 ValidateConfigMap). The same installation always makes the same bytes.
@@ -27,7 +27,7 @@ import sys
 from {_ASKER}.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
-_NOTHING = '"""Only the asker of kubectl-eksdoc is in here."""\n'
+_NOTHING = '"""Only the load generator of kubectl-eksdoc is in here."""\n'
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 
 
@@ -68,7 +68,8 @@ def _folder(package: str) -> Path:
 
 
 def _needed(root: Path, asker: Path) -> list[Path]:
-    """Modules of dnspython that the asker imports, those that they import as they are loaded, and record types."""
+    """Modules of dnspython that the load generator imports, those that they import as they are loaded, and record
+    types."""
     todo = [name for path in asker.glob("*.py") for name in _imported(path)]
     todo += [f"{_DNS}.rdtypes.{name}" for name in _TYPES]
     found: dict[str, Path] = {}

@@ -213,10 +213,11 @@ class QueryTarget:
 
 @frozen
 class Counts:
-    """Of questions. `sent` is the sum of what follows, but for `unsent`: due, and not sent as the asker was too busy.
+    """Of questions. `sent` is the sum of what follows, but for `unsent`: due, and not sent as the load generator was
+    too busy.
     `late`: answered after more than a second; `lost`: not within the timeout; `refused`: told at once that nobody is
     there; `failed`: an answer that is none (SERVFAIL, truncated); `unsure`: not answered in time, which may have been
-    the asker's own fault."""
+    the load generator's own fault."""
 
     sent: int = 0
     answered: int = 0
@@ -260,7 +261,7 @@ class MeasuredStream:
 
 @frozen
 class LoadReport:
-    """What one asker printed: of each stream its seconds, counted from `began` by the clock of its node."""
+    """What one load generator printed: of each stream its seconds, counted from `began` by the clock of its node."""
 
     began: datetime
     seconds: Mapping[MeasuredStream, Mapping[int, MeasuredSecond]]

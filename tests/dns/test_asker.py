@@ -1,4 +1,5 @@
-"""What the asker calls answered, late, lost, refused and failed; when it ends; and that it blames nobody for its own
+"""What the load generator calls answered, late, lost, refused and failed; when it ends; and that it blames nobody
+for its own
 lateness."""
 
 from __future__ import annotations

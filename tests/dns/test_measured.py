@@ -35,7 +35,7 @@ def flows_more(service: Service, ports: list[int]) -> None:
 
 @dataclass(frozen=True)
 class Course:
-    """One run: what the asker found, and whether it went in the order that was meant."""
+    """One run: what the load generator found, and whether it went in the order that was meant."""
 
     asked: Asking
     code: int

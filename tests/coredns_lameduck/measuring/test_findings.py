@@ -179,7 +179,7 @@ def test_all_that_was_seen_to_its_end_is_kept() -> None:
 
 
 def cut(what: LoadReport, seconds: int) -> LoadReport:
-    """The log of an asker that ended too soon."""
+    """The log of a load generator that ended too soon."""
     return replace(
         what, seconds={s: {t: one for t, one in of.items() if t < seconds} for s, of in what.seconds.items()}
     )

@@ -1,4 +1,4 @@
-"""A measurement from its plan to what came of it, in virtual time, and what an asker prints."""
+"""A measurement from its plan to what came of it, in virtual time, and what a load generator prints."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_what_others_say_and_a_line_that_is_being_written_are_passed_over() -> N
     ("log", "said"),
     [
         ("", "empty"),
-        ("/bin/sh: python3: not found\n", "none of the asker's: /bin/sh: python3: not found"),
+        ("/bin/sh: python3: not found\n", "none of the load generator's: /bin/sh: python3: not found"),
         ('{"error":"the plan names no server to query"}\n', "refused its plan: the plan names no server"),
         (HEAD.replace("1,", "2,", 1), "another version"),
         (HEAD + LINE.replace('"sent":10,', ""), "cannot be read: KeyError"),
