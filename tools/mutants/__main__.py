@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tools.mutants.planting import EDGES, PURE, ROOT, Mutant, copied, drawn
+from tools.mutants.planting import BESIDE, PURE, ROOT, Mutant, copied, drawn
 from tools.mutants.running import Reached, Server
 
 
@@ -105,7 +105,10 @@ def main() -> int:
     args = parser.parse_args()
     if args.command == "sample":
         files = [path.resolve() for path in args.files] or sorted(
-            path for folder in PURE for path in (ROOT / folder).rglob("*.py") if path.name not in EDGES
+            path
+            for folder in PURE
+            for path in (ROOT / folder).rglob("*.py")
+            if not BESIDE.intersection(path.relative_to(ROOT).with_suffix("").parts)
         )
         chosen = drawn(files, args.count, args.seed)
         if len(chosen) < args.count:

@@ -27,9 +27,9 @@ PURE = tuple(
         "model",
     )
 )
-"""What decides. The files in them that touch the world (`EDGES`) are left out."""
+"""What decides. What in them touches the world, shows or waits (`BESIDE`, files or folders) is left out."""
 
-EDGES = ("apply.py", "command.py", "journal.py", "lock.py", "read.py", "watch.py")
+BESIDE = frozenset(("apply", "command", "journals", "loop", "printed", "read", "report", "runner"))
 _SWAPPED: Mapping[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
