@@ -53,9 +53,9 @@ from ..apply import (
 from ..deployed import OBJECTS, corefile_of
 from ..lameduck import Wishes, has_reload
 from ..read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_before
-from ..report import corefile
+from ..report import commands
 from ..report.change import DnsChangeReport
-from ..report.corefile import back_of_map
+from ..report.commands import back_of_map
 from ..run import Taken, metrics_port
 from .change_options import (
     ADDON,
@@ -148,11 +148,11 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
     if ready.update is not None and values is not None:
         eks = session.believed.cluster
         command = reach.of(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
-        back = corefile.back_of_update(ready.update.back, session.believed.cluster, reach)
+        back = commands.back_of_update(ready.update.back, session.believed.cluster, reach)
     elif ready.config is not None:
-        command = corefile.apply_config(ready.config, apply.force, asking.kubectl(session))
+        command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (corefile.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
+        back = (commands.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
     return DnsChangeReport(
         session.cluster,
         change,

@@ -56,7 +56,7 @@ from ..change import COREFILE, CorednsChange
 from ..lameduck import EditedCorefile
 from ..placement_values import CandidateNode, CorednsPlacement
 from ..run import PodVerification, Taken, Verified
-from .corefile import diff, values_diff
+from .commands import diff, values_diff
 
 # A change of CoreDNS in sentences.
 
