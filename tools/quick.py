@@ -17,6 +17,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,12 @@ def changed(base: str) -> list[str]:
     return sorted(set(names.splitlines()))
 
 
-def imports(text: str) -> set[str]:
-    """Every module of this project that `text` imports, and every name, as it may be a module."""
+def imports(path: str, text: str) -> set[str]:
+    """Every module of this project that `text` of the file imports, and every name, as it may be a module."""
     found: set[str] = set()
+    package = ".".join(Path(path).parent.parts)
     for start, names, plain in _IMPORT.findall(text):
-        module = start or plain
+        module = resolve_name(start or plain, package)
         if module.split(".")[0] in ("kubectl_eksdoc", "tests", "tools"):
             found.add(module)
             found |= {f"{module}.{name}" for name in re.findall(r"(\w+)(?: as \w+)?", re.sub(r"#.*", "", names))}
@@ -71,7 +73,7 @@ def chosen(files: Sequence[str]) -> list[str]:
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in _sources()}
     importers: dict[str, set[str]] = defaultdict(set)
     for path, text in texts.items():
-        for module in imports(text):
+        for module in imports(path, text):
             importers[module].add(module_of(path))
     modules = [module_of(path) for path in files if path.endswith(".py") and not path.endswith("conftest.py")]
     ranks = distances(modules, importers)

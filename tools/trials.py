@@ -113,13 +113,13 @@ def new_check(tree: Path) -> None:
 
 def new_verdict(tree: Path) -> None:
     """A record, and a rule with its entry."""
-    rules = _recorded(tree, "drain", "pod-tried") / "drain" / "verdicts" / "pods.py"
+    rules = _recorded(tree, "drain", "pod-tried") / "drain" / "pod_verdicts.py"
     _replaced(rules, "RULES = (\n", _VERDICT)
 
 
 def new_blocker(tree: Path) -> None:
     """A record, with its words for columns and what the update of a node group does, and a rule with its entry."""
-    rules = _recorded(tree, "drain", "pod-held", **_BLOCKER) / "drain" / "verdicts" / "pods.py"
+    rules = _recorded(tree, "drain", "pod-held", **_BLOCKER) / "drain" / "pod_verdicts.py"
     _replaced(rules, "RULES = (\n", _BLOCKER_RULE)
 
 

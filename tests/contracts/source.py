@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import os
 import re
 import subprocess
@@ -93,6 +94,14 @@ def first_sentence(path: Path) -> str:
 def name(path: Path) -> str:
     """``kubectl_eksdoc/model/nodes.py``: how a failure names a file."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+
+
+@cache
+def contracts() -> dict[str, configparser.SectionProxy]:
+    """The import contracts of setup.cfg."""
+    config, before = configparser.ConfigParser(), "importlinter:contract:"
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    return {each.removeprefix(before): config[each] for each in config.sections() if each.startswith(before)}
 
 
 def lint_imports(folder: Path) -> tuple[int, str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import configparser
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.contracts.source import PACKAGE, ROOT, lint_imports
+from tests.contracts.source import PACKAGE, ROOT, contracts, lint_imports
 
 CYCLE = ("report/text.py", "kubectl_eksdoc.report.report")
 
@@ -44,8 +43,30 @@ PLANTED = (
     ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Imports go down only"),
     ("amazon/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
     ("kube/asking_names.py", "dns", "Only the DNS load generator speaks DNS"),
+    ("imds_probe/report/nodes.py", "kubectl_eksdoc.imds_probe.read", "A pure file imports no"),
+    ("addon_diff/report/diff.py", "kubectl_eksdoc.drain.command.live_run", "A pure file imports no"),
+    ("check/checks/sockets.py", "kubectl_eksdoc.addon_diff.read", "A pure file imports no"),
+    ("interruption/spot.py", "kubectl_eksdoc.probes.command", "A pure file imports no"),
+    ("changes/engine.py", "kubectl_eksdoc.addon_diff.apply", "A pure file imports no"),
+    ("changes/report.py", "time", "Changes and reports touch no"),
+    ("snapshot/report.py", "os", "Changes and reports touch no"),
+    ("session/session.py", "rich", "Only tui draws screens"),
+    ("snapshot/recording.py", "textual", "Only tui draws screens"),
+    ("rehearse/rehearsal.py", "kubectl_eksdoc.dns_load.exchanges", "The DNS load generator runs elsewhere"),
+    ("ports.py", "kubectl_eksdoc.dns_load.exchanges", "The DNS load generator runs elsewhere"),
     (*CYCLE, "No cycles anywhere"),
 )
+UNLISTED = (
+    ("unlisted.py", "kubectl_eksdoc.errors", "Imports go down only"),
+    ("drain/unlisted.py", "kubectl_eksdoc.errors", "A drain plan is judged"),
+)
+"""These have no layer."""
+SHARED = {"aws", "cli", "dns_load", "embedded", "host", "knowledge", "kube", "objects", "session", "tui", "wiring"}
+"""Folders of edges and screens."""
+IMPURE = {"report", "changes", "snapshot"}
+"""These know no edge either, but are not as pure as a feature."""
+FACTS = {"model", "amazon", "kubernetes", "simulator", "ports"}
+"""What is pure and no feature: no part of it may know an edge."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +75,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("planted")
     shutil.copytree(PACKAGE, folder / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "setup.cfg", folder)
-    for where, module, _ in PLANTED:
+    for where, module, _ in PLANTED + UNLISTED:
         _plant(folder, where, module)
     code, text = lint_imports(folder)
     assert code == 1, text
@@ -84,9 +105,15 @@ def test_planted_imports_break_their_contracts(planted: str) -> None:
         (where, module, contract)
         for where, module, contract in PLANTED
         if (where, module) != CYCLE
-        if f"{PACKAGE.name}.{where.removesuffix('.py').replace('/', '.')} -> {module}" not in _section(broken, contract)
+        if f"{_name(where)} -> {module}" not in _section(broken, contract)
     ]
     assert unseen == [], f"these contracts did not see them:\n{planted}"
+
+
+def test_a_planted_module_without_a_layer_is_seen(planted: str) -> None:
+    broken = planted.partition("Broken contracts")[2]
+    seen = [_section(broken, contract).partition("not listed as layers:")[2] for _, _, contract in UNLISTED]
+    assert [f"- {_name(where)} " in text for (where, _, _), text in zip(UNLISTED, seen, strict=True)] == [True, True]
 
 
 def test_a_planted_cycle_is_seen(planted: str) -> None:
@@ -99,19 +126,22 @@ def test_every_contract_has_a_planted_violation() -> None:
     assert [name for name in _names() if not any(name.startswith(contract) for _, _, contract in PLANTED)] == []
 
 
-def test_each_folder_that_asks_by_read_is_named_in_the_contracts_on_features() -> None:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg", encoding="utf-8")
-    features = {f"kubectl_eksdoc.{path.parent.name}" for path in PACKAGE.glob("*/read.py")}
-    for name in ("pure", "edges"):
-        listed = config[f"importlinter:contract:{name}"]["source_modules"].split()
-        assert features - {"kubectl_eksdoc.snapshot"} <= {*listed}, f"{name} lacks one of {sorted(features)}"
+def test_each_folder_is_shared_or_named_in_the_contracts_on_features() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    pure, edges = (
+        {module.removeprefix("kubectl_eksdoc.") for module in contracts()[name]["source_modules"].split()}
+        for name in ("pure", "edges")
+    )
+    assert pure & folders == folders - SHARED - IMPURE, "a folder is a feature or in one of these lists"
+    assert edges == (pure - FACTS) | IMPURE
 
 
 def _names() -> list[str]:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg", encoding="utf-8")
-    return [config[section]["name"] for section in config.sections() if section.startswith("importlinter:contract:")]
+    return [contract["name"] for contract in contracts().values()]
+
+
+def _name(where: str) -> str:
+    return f"{PACKAGE.name}.{where.removesuffix('.py').replace('/', '.')}"
 
 
 def _section(text: str, contract: str) -> str:

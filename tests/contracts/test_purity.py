@@ -9,18 +9,15 @@ from functools import cache
 
 import pytest
 
-from tests.contracts.source import PACKAGE, files, name, text, tree
+from tests.contracts.source import PACKAGE, ROOT, contracts, files, name, text, tree
 
-PURE = (
-    "model amazon kubernetes simulator ports baseline probes drain rehearse addon_diff interruption imds_probe"
-    " coredns_lameduck check fleet in_cluster permissions"
-)
+PURE = [ROOT.joinpath(*module.split(".")) for module in contracts()["pure"]["source_modules"].split()]
 TOUCHING = {"command", "apply"}
 """What a feature calls so touches the world; `read` asks the session alone."""
 CORE = [
     path
-    for each in PURE.split()
-    for path in (*files(PACKAGE / each), PACKAGE / f"{each}.py")
+    for each in PURE
+    for path in (*files(each), each.with_suffix(".py"))
     if path.exists() and not TOUCHING.intersection(path.relative_to(PACKAGE).with_suffix("").parts)
 ]
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 
@@ -165,13 +166,16 @@ _NOT_BEFORE_THE_FIRST_PAINT = (
     "kubectl_eksdoc.model.nodes",
     "kubectl_eksdoc.drain.choice",
     "kubectl_eksdoc.drain.nodes",
+    "kubectl_eksdoc.drain.judging",
     "kubectl_eksdoc.drain.outcome",
     "kubectl_eksdoc.drain.plan",
     "kubectl_eksdoc.drain.policy",
     "kubectl_eksdoc.drain.report",
     "kubectl_eksdoc.drain.result",
     "kubectl_eksdoc.drain.run",
-    "kubectl_eksdoc.drain.verdicts",
+    "kubectl_eksdoc.drain.pod_verdicts",
+    "kubectl_eksdoc.drain.budget_verdicts",
+    "kubectl_eksdoc.drain.filter_verdicts",
     "kubectl_eksdoc.simulator",
     "kubectl_eksdoc.embedded",
     "kubectl_eksdoc.kube",
@@ -190,3 +194,7 @@ def test_the_first_paint_loads_neither_commands_nor_facts_nor_plans() -> None:
     painted = [json.loads(told) for told in done.stdout.splitlines()]
     assert ["textual.app" in modules for modules in painted] == [True] * len(lines)
     assert [name for modules in painted for name in modules if name.startswith(_NOT_BEFORE_THE_FIRST_PAINT)] == []
+
+
+def test_what_is_not_loaded_is_a_module() -> None:
+    assert [name for name in (*READERS, *_OF_PARSERS, *_NOT_BEFORE_THE_FIRST_PAINT) if find_spec(name) is None] == []
