@@ -284,7 +284,8 @@ class QuotaOf:
 ON_DEMAND = QuotaOf("ec2", "L-1216C47A", "vCPUs of running On-Demand Standard instances")
 SPOT = QuotaOf("ec2", "L-34B43A08", "vCPUs of all Standard Spot instance requests")
 GP3 = QuotaOf("ebs", "L-7A658B76", "storage of gp3 volumes, in TiB")
-QUOTAS = (ON_DEMAND, SPOT, GP3)
+NODES_PER_GROUP = QuotaOf("eks", "L-BD136A63", "nodes of one managed node group")
+QUOTAS = (ON_DEMAND, SPOT, GP3, NODES_PER_GROUP)
 
 
 @frozen

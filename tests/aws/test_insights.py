@@ -137,7 +137,7 @@ def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     eks.updates(of, {"nodegroupName": "blue"}, 3)
     assert not isinstance(upgrades.template_versions(of, TemplateRef("lt-1", "", "3")), Absent)
     assert set(machines.subnets(of, ["subnet-a"])) == {"subnet-a"}
-    assert len(machines.quotas(of, NOW)) == 3
+    assert len(machines.quotas(of, NOW)) == 4
     assert isinstance(InsightRefresh(of).state(), (Refresh, Unknown))
 
 

@@ -45,7 +45,7 @@ def test_thirty_groups_are_asked_for_in_bounded_calls() -> None:
         "eks:DescribeUpdate": MOST_OF_CLUSTER + 30 * MOST_OF_GROUP,
         "eks:ListInsights": 2,
         "eks:ListUpdates": 31,
-        "service-quotas:GetServiceQuota": 3,
+        "service-quotas:GetServiceQuota": 4,
     }
 
 

@@ -56,6 +56,16 @@ def test_axe_finds_nothing_serious(tab: Tab, page: Path, axe: str, width: int, d
     assert [each for each in found if each["impact"] in ("serious", "critical")] == []
 
 
+def test_dark_is_dark(tab: Tab, pages: dict[str, Path]) -> None:
+    backs = []
+    for dark in (False, True):
+        tab.look(WIDE, dark)
+        tab.open(pages["check"])
+        backs.append(tab.run("getComputedStyle(document.body).backgroundColor"))
+    light, black = (sum(map(int, each.removeprefix("rgb(").rstrip(")").split(","))) for each in backs)
+    assert light > 600 > 150 > black
+
+
 def test_on_paper_everything_is_unfolded(tab: Tab, page: Path) -> None:
     tab.look(WIDE)
     tab.open(page)

@@ -11,7 +11,7 @@ from kubectl_eksdoc.amazon.group_updates import unavailable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import GP3, ON_DEMAND, QUOTAS, SPOT, Quota, Subnet
+from kubectl_eksdoc.model.machines import GP3, NODES_PER_GROUP, ON_DEMAND, QUOTAS, SPOT, Quota, Subnet
 from kubectl_eksdoc.model.nodes import Calls
 from tests.builders import pods
 from tests.check.of_aws import DENIED, SUBNETS, a_group, eks, facts, find, nodes, one, text, told
@@ -20,6 +20,7 @@ _QUOTAS = (
     "quota-vcpus-on-demand",
     "quota-vcpus-spot",
     "quota-gp3-storage",
+    "quota-nodes-per-group",
 )
 
 
@@ -132,6 +133,14 @@ def test_other_instances_have_other_quotas() -> None:
     assert all(map(is_standard, standard)) and not any(map(is_standard, others))
 
 
+def test_nodes_of_one_group() -> None:
+    many = told(a_group(size=445), quotas=quotas(NODES_PER_GROUP.code, 450))
+    found = one(facts(many), "quota-nodes-per-group")
+    assert found.severity is Severity.HIGH and "445 nodes, its update adds up to 6" in found.message
+    assert not find(facts(told(a_group(size=444), quotas=quotas(NODES_PER_GROUP.code, 450))), "quota-nodes-per-group")
+    assert not find(facts(told(a_group(strategy="MINIMAL", size=450))), "quota-nodes-per-group")
+
+
 @pytest.mark.parametrize(
     ("at_once", "size", "number"),
     [("1", 9, 1), ("33 %", 9, 3), ("1 %", 9, 1), ("100 %", 999, 100), ("", 9, None), ("x", 9, None)],
@@ -141,8 +150,9 @@ def test_how_many_go_at_once(at_once: str, size: int, number: int | None) -> Non
 
 
 def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:
-    """Its subnets, and how its instances are bought."""
+    """Its subnets, how many nodes it has, and how its instances are bought."""
     assert one(facts(told(a_group(subnets=()))), "subnet-addresses-nodes").status is Status.UNKNOWN
+    assert one(facts(told(a_group(size=None), a_group("green"))), "quota-nodes-per-group").status is Status.UNKNOWN
     full = {each.code: Quota(each.code, 10.0, used=10.0) for each in QUOTAS}
     for code in ("quota-vcpus-on-demand", "quota-vcpus-spot"):
         assert one(facts(told(a_group(capacity=""), quotas=full)), code).status is Status.FAIL

@@ -17,6 +17,7 @@ from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, Comp
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.eks import (
     ERROR,
+    MISCONFIGURATION,
     WARNING,
     Client,
     Deprecation,
@@ -34,6 +35,7 @@ ALL = (
     "insight-error",
     "insight-warning",
     "insight-stale",
+    "insight-misconfiguration",
 )
 
 CALLS = InsightDetail(
@@ -74,8 +76,11 @@ def test_addons_that_do_not_fit_are_looked_at_with_the_newest_that_does() -> Non
 
 @pytest.mark.parametrize("code", ALL)
 def test_what_may_not_be_asked_is_unknown_in_every_code(code: str) -> None:
-    found = one(facts(told(insights=DENIED)), code)
+    misconfigured = code == "insight-misconfiguration"
+    lost, kept = ("other_insights", "insights")[:: 1 if misconfigured else -1]
+    found = one(facts(told(**{lost: DENIED})), code)
     assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
+    assert not find(facts(told(**{kept: DENIED})), code), "the other list is nothing to it"
 
 
 def test_what_eks_does_not_know_is_unknown() -> None:
@@ -91,6 +96,13 @@ def test_asked_for_warnings_alone_what_may_be_one_is_unknown(unsure: tuple[Insig
     only = frozenset({"insight-warning"})
     plan = plan_check(facts(told(insights=unsure)), chosen(only), CheckWish(only=only))
     assert {each.status for each in plan.findings} == {Status.UNKNOWN}
+
+
+def test_a_misconfiguration_that_eks_could_not_look_for_is_unknown() -> None:
+    """It passed."""
+    seen = (an_insight(version="", category=MISCONFIGURATION, status="UNKNOWN", name="No logs"),)
+    found = one(facts(told(other_insights=seen)), "insight-misconfiguration")
+    assert (found.status, found.severity, str(found.subject)) == (Status.UNKNOWN, Severity.LOW, "No logs")
 
 
 def test_a_step_without_insights_is_no_pass() -> None:
@@ -121,6 +133,14 @@ def test_old_insights_say_how_to_have_newer_ones() -> None:
     assert not find(facts(told(insights=(an_insight(refreshed=before(hours=24)),))), "insight-stale")
     undated = one(facts(told(insights=(an_insight(refreshed=None),))), "insight-stale")
     assert undated.status is Status.UNKNOWN
+
+
+def test_a_misconfiguration_blocks_no_step() -> None:
+    seen = (an_insight(version="", category=MISCONFIGURATION, status=ERROR, name="No logs"),)
+    given = facts(told(other_insights=seen), target="1.33")
+    found = one(given, "insight-misconfiguration")
+    assert str(found.subject) == "No logs" and found.severity is Severity.MEDIUM
+    assert not find(given, "insight-error")
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,13 @@ def test_what_makes_a_deployment_or_a_replica_set_of_others() -> None:
     assert second.remedy[0].command == ""
 
 
+def test_the_old_vpc_cni() -> None:
+    workloads = [a_workload("DaemonSet/aws-node", "kube-system", host=host("/var/run/dockershim.sock"))]
+    (finding,) = before(workloads=workloads)
+    assert (finding.status, finding.severity) == (Status.UNKNOWN, Severity.MEDIUM)
+    assert any("update it first" in each for each in finding.evidence)
+
+
 def test_owners_in_a_circle_end() -> None:
     workloads = [a_workload("ReplicaSet/a", owner="ReplicaSet/b"), a_workload("ReplicaSet/b", owner="ReplicaSet/a")]
     assert len(before(workloads=workloads, pods=[a_pod(owner="ReplicaSet/a", volumes=(a_volume(),))])) == 1
@@ -177,6 +184,14 @@ def test_a_docker_that_somebody_brought() -> None:
     given_nodes = [a_node(runtime="docker://26.1.0"), a_node("b", runtime="containerd://1.7.27")]
     finding = only("runtime-socket", facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())]))
     assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether new nodes have Docker, too")
+
+
+def test_containerd_2_is_told_where_it_comes() -> None:
+    workloads = [a_workload("DaemonSet/x", host=host("/run/containerd"))]
+    (finding,) = after(workloads=workloads)
+    assert any("containerd 2.1" in each and "medium" in each for each in finding.evidence)
+    past = facts(now=Version(1, 34), target=Version(1, 35), nodes=[a_node()], workloads=workloads)
+    assert not any("containerd 2.1" in each for each in only("runtime-socket", past).evidence)
 
 
 def test_what_has_ended_runs_no_more() -> None:

@@ -314,6 +314,33 @@ def _plain(value: float) -> str:
     return f"{value:g}" if value < 100_000 else f"{value:.0f}"
 
 
+def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
+    which = told.NODES_PER_GROUP
+    yield from groups_unknown(facts, "quota-nodes-per-group/size", Severity.LOW)
+    for each in node_groups(facts):
+        if each.size is None:
+            why = Unknown("EKS does not tell it")
+            yield unknown("quota-nodes-per-group/size", subject(each.name), why, Severity.LOW)
+    sized = [(each, each.size + _added(facts, each)) for each in node_groups(facts) if each.size is not None]
+    if not sized:
+        return
+    quota = _quota(facts, which)
+    if isinstance(quota, Unknown):
+        yield unknown("quota-nodes-per-group/most", _of(which), quota, Severity.LOW, which=which.name)
+        return
+    for group, most in sized:
+        if most > quota.value:
+            yield Finding.of(
+                "quota-nodes-per-group",
+                subject(group.name),
+                (which.code,),
+                command=_raise(facts, which, most),
+                size=group.size,
+                added=most - (group.size or 0),
+                most=_plain(quota.value),
+            )
+
+
 _ON_DEMAND = partial(_vcpus, code="quota-vcpus-on-demand", which=told.ON_DEMAND, capacity="ON_DEMAND")
 _SPOT = partial(_vcpus, code="quota-vcpus-spot", which=told.SPOT, capacity="SPOT")
 
@@ -321,4 +348,5 @@ QUOTA_CHECKS = (
     UpgradeCheck.of("quota-vcpus-on-demand", _ON_DEMAND),
     UpgradeCheck.of("quota-vcpus-spot", _SPOT),
     UpgradeCheck.of("quota-gp3-storage", _storage),
+    UpgradeCheck.of("quota-nodes-per-group", _nodes_per_group),
 )

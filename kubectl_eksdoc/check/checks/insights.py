@@ -130,6 +130,16 @@ def follows(facts: CheckFacts, each: Insight) -> bool:
     return bool(skews) and all(each.fit is Fit.FITS for each in skews)
 
 
+def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _unknowns(facts, facts.aws.other_insights, "insight-misconfiguration", Severity.LOW)
+    about = [each for each in _seen(facts.aws.other_insights) if each.category == eks.MISCONFIGURATION]
+    yield from _undecided(about, "insight-misconfiguration", Severity.LOW)
+    for each in about:
+        if each.status in (eks.ERROR, eks.WARNING):
+            severity = Severity.MEDIUM if each.status == eks.ERROR else Severity.LOW
+            yield _finding(facts, "insight-misconfiguration", each, severity)
+
+
 def _subject(each: Insight) -> Subject:
     return Subject("Insight", f"{each.name}{f' ({each.version})' if each.version else ''}")
 
@@ -256,4 +266,5 @@ CHECKS = (
     _READY,
     _READY.also(partial(_ready, later=True), None),
     UpgradeCheck.of("insight-stale", _stale),
+    UpgradeCheck.of("insight-misconfiguration", _misconfigured),
 )

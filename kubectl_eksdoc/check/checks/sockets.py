@@ -27,11 +27,17 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import HostFiles, Workload
 
 from ..checking import CheckFacts, UpgradeCheck, listed, unknown, unread
 from .release_notes import NodeGroupNodes, groups, named
 from .software import owners
+
+_FIRST_CONTAINERD_2 = Version(1, 34)
+_NOTE_2 = (
+    "nodes of 1.34 have containerd 2.1 (EKS user guide, 1.34; confidence: medium): try first whether its client does"
+)
 
 
 class Docker(str, Enum):
@@ -152,9 +158,19 @@ def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> 
     if not use.alive:
         worst = Finding.of("runtime-socket/ended", subject, message=worst.message)
     evidence = [*volumes, f"pods: {listed(use.pods)}" if use.pods else "no pod of it runs now", *_said(use)]
+    if any(each.socket is CONTAINERD for _, each in use.found) and _crosses_containerd_2(facts):
+        evidence.append(_NOTE_2)
+    if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.found):
+        evidence.append(_CNI)
     evidence += dict.fromkeys(str(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each))
     return replace(worst, evidence=tuple(evidence))
 
+
+_AWS_NODE = Subject("DaemonSet", "aws-node", "kube-system")
+_CNI = (
+    "old versions of vpc-cni mount dockershim.sock, newer ones do without it: update it first "
+    "(aws/amazon-vpc-cni-k8s, issue 2316; confidence: medium)"
+)
 
 _TEMPLATE = "{.spec.template.spec.volumes}"
 _VOLUMES = {
@@ -191,6 +207,10 @@ def _said(use: _Use) -> Iterator[str]:
     if found := use.named:
         words = sorted({f'"{each.word}"' for each in found})
         yield f"its containers name {listed(words, 2)}"
+
+
+def _crosses_containerd_2(facts: CheckFacts) -> bool:
+    return facts.way.now < _FIRST_CONTAINERD_2 and not facts.way.target < _FIRST_CONTAINERD_2
 
 
 def _judged(subject: Subject, use: _Use, volume: Volume, each: MountedSocket, docker: Docker) -> Finding:

@@ -333,17 +333,16 @@ def _inside(shown: CheckPage, found: Finding) -> Html:
 
 
 _MOST_ROWS = 100
-"""Rows: what lacks the same is one."""
+"""Rows: what lacks the same for the same reason is one."""
+_MOST_REASONS = 3
+"""Of one code for want of one thing, with a row of their own; the rest is counted in one more."""
 
 
 def unknown(shown: CheckPage) -> Html:
     """Nothing where all is known."""
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
-    alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for found in (found for part in shown.worst_first for found in part.unknown if found not in seen):
-        alike[found.code.name, found.missing].append(found)
-    groups = list(alike.values())
+    groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
     columns = columns_of("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop=1))
     answers = table(columns, [_row(shown, some) for some in groups[:_MOST_ROWS]])
     unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
@@ -362,8 +361,28 @@ def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
     return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
 
 
+def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
+    """By what is lacking, and by the reason."""
+    lacks: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        lacks[each.code.name, each.missing][_reason(each)].append(each)
+    groups: list[list[Finding]] = []
+    for reasons in lacks.values():
+        every = list(reasons.values())
+        rest = [each for some in every[_MOST_REASONS:] for each in some]
+        groups += every[:_MOST_REASONS] + ([rest] if rest else [])
+    return groups
+
+
+def _reason(found: Finding) -> str:
+    """The same of several things: without the name of what it is about."""
+    return found.message.replace(str(found.subject), "").replace(found.subject.name, "")
+
+
 def _row(shown: CheckPage, found: Sequence[Finding]) -> Row:
     first = found[0]
     others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    left = len(set(map(_reason, found))) - 1
+    reasons = f"; and {counted(left, 'other reason')} (in -o json)" if left else ""
     link = el("a", first.code.name, href=f"#{shown.link(first)}")
-    return [first.missing or "a fact that nothing tells", first.message, f"{about(first)}{others}", link]
+    return [first.missing or "a fact that nothing tells", f"{first.message}{reasons}", f"{about(first)}{others}", link]

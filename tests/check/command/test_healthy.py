@@ -6,7 +6,9 @@ import json
 import shlex
 from pathlib import Path
 
-from tests.check.command.clusters import CURRENT, a_dump
+import pytest
+
+from tests.check.command.clusters import CURRENT, KEPT, KeptCluster, a_dump
 from tests.cli.running import run_cli
 
 NOT_IN_A_DUMP = (
@@ -22,6 +24,17 @@ NOT_IN_A_DUMP = (
     "interruption-sign-of-life",
 )
 """What kubectl get does not print, or this dump does not hold."""
+
+
+@pytest.mark.parametrize("of", KEPT.values(), ids=KEPT)
+def test_a_healthy_cluster_exits_with_0(of: KeptCluster, tmp_path: Path) -> None:
+    words = ("check", "--snapshot", a_dump(tmp_path, of), "--target", "1.34", "--no-aws")
+    ran = run_cli(*words, "--accept-unknown", ",".join(NOT_IN_A_DUMP), "-o", "json")
+    told = json.loads(ran.out)
+    above = [each for each in told["findings"] if each["severity"] != "info" and each["status"] != "pass"]
+    assert [each["message"] for each in above if each["code"] not in NOT_IN_A_DUMP or each["status"] == "fail"] == []
+    assert ran.code == 0 and told["verdict"].endswith("accepted by --accept-unknown. AWS is left out (--no-aws).")
+    assert run_cli(*words).code == 5, "unknown is no pass"
 
 
 def test_the_last_step_of_the_list_can_exit_with_0_without_aws(tmp_path: Path) -> None:

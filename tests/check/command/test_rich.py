@@ -75,7 +75,7 @@ def test_what_the_dump_does_not_hold_is_one_cause(told: dict[str, Any]) -> None:
 def test_of_aws_nothing_is_known(told: dict[str, Any]) -> None:
     status = {each["codes"][0]: each["status"] for each in told["checks"] if len(each["codes"]) == 1}
     wanted = [check.codes[0].name for check in ALL if of_aws_alone(check)]
-    assert len(wanted) >= 6
+    assert len(wanted) >= 8
     assert {code: status[code] for code in wanted} == dict.fromkeys(wanted, "unknown")
     assert told["aws"] and told["recognised"] is None
     assert told["way"]["assumed"] and "as the newest kubelet has it" in told["verdict"]

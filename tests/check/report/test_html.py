@@ -180,14 +180,16 @@ def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
     assert part.count(str(why)) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
 
 
-def test_unknowns_that_lack_the_same_are_one_row() -> None:
+def test_unknowns_that_lack_the_same_for_the_same_reason_are_one_row() -> None:
     alike = [replace(UNFIT, subject=Subject("Node", f"n-{i}"), message=f"what node n-{i} runs") for i in range(7)]
     odd = [replace(UNFIT, missing="the options", message=f"instance i-{i} is not known") for i in range(9)]
-    two = [replace(UNFIT, missing="the log", message=said) for said in ("this", "that")]
+    two = [replace(UNFIT, missing="the log", message=said) for said in ("nobody may read it", "it is empty")]
     text = html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *alike, *odd, *two)]))
     section = text[text.index('<section id="unknown">') : text.index('<section id="judged">')]
-    assert section.count("<tr>") == 1 + 1 + 1 + 1 and "the options" in section
-    assert "Node n-0 and 6 more" in section and "Addon coredns and 8 more" in section
+    assert section.count("<tr>") == 1 + 1 + 4 + 2
+    assert "Node n-0 and 6 more" in section and "Addon coredns and 5 more" in section
+    assert "nobody may read it" in section and "it is empty" in section, "no reason stands for another"
+    assert "instance i-3 is not known; and 5 other reasons (in -o json)" in section
 
 
 def test_who_reads_a_part_is_told_that_it_is_one() -> None:
