@@ -20,11 +20,6 @@ from kubectl_eksdoc.model.quantities import Version, parse
 from .removed_apis import CUSTOM_ROWS
 from .skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 
-# Software of a cluster: add-ons of EKS, controllers and agents, how each is recognised, and where its version stands.
-#
-# Recognised by its image first: labels differ between charts. What is not in knowledge/software.json is not known to
-# matter, no more.
-
 # Container images as references: their repository's last part, and the version that a tag tells.
 #
 # Source of the form: distribution/reference, reference.go (domain/path:tag@digest).
@@ -66,6 +61,12 @@ def _untagged(image: str) -> str:
     path = image.partition("@")[0]
     before, slash, name = path.rpartition("/")
     return f"{before}{slash}{name.partition(':')[0]}"
+
+
+# Software of a cluster: add-ons of EKS, controllers and agents, how each is recognised, and where its version stands.
+#
+# Recognised by its image first: labels differ between charts. What is not in knowledge/software.json is not known to
+# matter, no more.
 
 
 @frozen

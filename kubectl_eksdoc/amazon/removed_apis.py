@@ -66,7 +66,6 @@ class RemovedApi:
     resource: str
     removed: Version
     source: KnowledgeSource
-    introduced: Version | None = None
     deprecated: Version | None = None
     replacement: str = ""
     mapped: bool = False

@@ -161,7 +161,6 @@ def _instance(said: Json) -> Instance:
         options=_options(options) if options else None,
         template=TemplateRef(template, version=version) if template and version else None,
         scaling_group=tags.get("aws:autoscaling:groupName", ""),
-        launched=said.get("LaunchTime"),
         profile=text(said.get("IamInstanceProfile") or {}, "Arn"),
     )
 
@@ -225,15 +224,14 @@ def a_template_version(version: Json) -> TemplateVersion:
 
 def _scaling_group(said: Json) -> ScalingGroup:
     policy, own = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}), said.get("LaunchTemplate")
-    mixed, overrides = policy.get("LaunchTemplateSpecification"), policy.get("Overrides") or ()
+    overrides = policy.get("Overrides") or ()
     of_types = [template_ref(each.get("LaunchTemplateSpecification") or {}) for each in overrides if not own]
-    base = template_ref(own or mixed or {})
+    base = template_ref(own or policy.get("LaunchTemplateSpecification") or {})
     all_of_them = [base, *of_types] if None in of_types or not of_types else of_types  # else it launches no type
     first, *others = dict.fromkeys(each for each in all_of_them if each is not None) or (None,)
     return ScalingGroup(
         name_of(said, "AutoScalingGroupName"),
         first,
-        bool(mixed and not own),
         tuple(filter(None, others)),
         text(said, "LaunchConfigurationName"),
     )

@@ -36,9 +36,6 @@ from .measurement_plan import (
 )
 from .shutdown import CLIENT_S, FASTEST_S
 
-# What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.
-
-
 # When CoreDNS's pods were told to end, left the service, were gone, and when new ones came: seen once a second, by the
 # API server's clock.
 
@@ -95,6 +92,9 @@ def settled(first: Sequence[DnsPod], stand: DnsStand, wanted: int) -> bool:
     left = [pod for pod in stand.pods if pod.uid in going and not pod.ended]
     ready = [pod for pod in stand.pods if pod.ready and pod.told_at is None and not pod.ended]
     return not left and len(ready) >= wanted
+
+
+# What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.
 
 
 @frozen

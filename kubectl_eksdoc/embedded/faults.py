@@ -41,9 +41,6 @@ from .serving.faults import (
 )
 from .serving.requests import ServedRequest
 
-# Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other people.
-
-
 # What the registry of faults is made of: a name, what it does, what it takes, and of what a share is.
 
 
@@ -137,6 +134,9 @@ class FaultRequest:
 
 FINALIZER = "example.com/never-removed"
 CONTROL_PLANE = "control plane"
+
+
+# Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other people.
 
 
 def _is(given: FaultParameters, namespace: str, name: str) -> bool:

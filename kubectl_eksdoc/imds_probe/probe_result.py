@@ -20,9 +20,6 @@ from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, left_finding, 
 
 from .probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 
-# The pods of a probe, as they are sent to the cluster, and the object that owns them.
-
-
 # The script that the probe's pods run. It needs a POSIX shell and curl; busybox's wget cannot send a PUT.
 #
 # It asks for the id of the instance and nothing else: no credentials, and the token is not printed. The request without
@@ -84,6 +81,9 @@ a region of the public partition can pull it without credentials."""
 NAMESPACE = "default"
 
 _MARGIN_S = 30
+
+
+# The pods of a probe, as they are sent to the cluster, and the object that owns them.
 
 
 @frozen

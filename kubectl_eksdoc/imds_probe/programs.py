@@ -219,7 +219,7 @@ def _met(program: Program, need: ImdsNeed, started: ContainerCommand | None, has
 
 _FILES = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_PROFILE")
 _ADDRESSES = ("169.254.169.254", "fd00:ec2::254")
-SDK_VARIABLES = _DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+_DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 
 
 def _credentials_file(started: ContainerCommand) -> bool:

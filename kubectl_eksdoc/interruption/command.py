@@ -1,16 +1,13 @@
 """``kubectl eksdoc interruption``: whether Karpenter hears that EC2 takes a node back.
 
 Belongs here: its flags, what was asked of it, and which of its answers is printed.
-Never here: any judgement (that is in interruption), any layout (that is in `report`).
+Never here: any judgement (that is in interruption), any layout (that is in `report`; of --print, in `printed`).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
@@ -19,131 +16,9 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
-from kubectl_eksdoc.report.text import clean
-
-from .installs import upgrade
-from .repair import (
-    AsJson,
-    MissingLinks,
-    creates,
-    helm_values,
-    rights_policy,
-    steps,
-    template,
-)
 
 if TYPE_CHECKING:
     from .plan import InterruptionPlan
-
-
-# What is missing as text that can be piped to a file: a stack, commands, a policy, Helm values.
-
-
-# The handling of interruptions in sentences.
-
-
-_FILE = "interruption-values.yaml"
-_WHOSE = "aws sts get-caller-identity --query Account --output text"
-
-
-def printed(what: str, stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    """ "" where nothing is missing of what this could make. `stack`: its name."""
-    return _PRINTERS[what](stack, missing, install)
-
-
-def _stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    if not missing.in_stack:
-        return ""
-    return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(template(missing)))
-
-
-def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> Iterator[str]:
-    yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
-    yield "deletes the rest of that. Where there is a stack of this name, give this one another name."
-    yield creates(stack, missing.region)
-    if missing.policy is not None and not missing.queue:
-        yield (
-            "QueuePolicy replaces the policy of the queue: this one is the current policy with one more statement. If"
-        )
-        yield "another stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
-    if missing.key_policy is not None:
-        yield "The policy of the queue's key is not in it, as the key is there already: --print commands has it."
-    if missing.setting:
-        yield f"Karpenter must be configured with the queue as well: --print helm-values > {_FILE}"
-        yield upgrade(install, _FILE)
-    for each in missing.not_known:
-        yield f"Not known, and so not in it: {each}"
-
-
-def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    if not missing.anything:
-        return ""
-    lines = ["#!/bin/sh", *(f"# {clean(line)}" for line in _about_commands(missing)), "set -eu"]
-    if missing.region:
-        lines.append(
-            f"export AWS_REGION={shlex.quote(missing.region)} AWS_DEFAULT_REGION={shlex.quote(missing.region)}"
-        )
-    if missing.account:
-        mine = shlex.quote(missing.account)
-        lines.append(f'[ "$({_WHOSE})" = {mine} ] || {{ echo "not the credentials of account {mine}" >&2; exit 1; }}')
-    for step in steps(missing):
-        lines += ["", f"# {clean(step.about)}", shell(*map(_word, step.words))]
-    if missing.setting:
-        lines += ["", "# The setting, merged into the values that the release has."]
-        values = to_yaml(plain_value(helm_values(missing.queue_name, install)))
-        lines += [f"cat > {_FILE} <<'EOF'", values.rstrip("\n"), "EOF", upgrade(install, _FILE)]
-    return "\n".join(lines) + "\n"
-
-
-def _about_commands(missing: MissingLinks) -> Iterator[str]:
-    account = f" in account {missing.account}" if missing.account else ""
-    yield f"What interruption handling lacks{account}. Existing resources are kept."
-    if missing.rights and not missing.role:
-        yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
-    for each in missing.not_known:
-        yield f"Not known, and so not in it: {each}"
-
-
-def _word(word: str | AsJson) -> str:
-    return word if isinstance(word, str) else json.dumps(_nested(word.document), separators=(",", ":"))
-
-
-def _nested(value: Any) -> Any:
-    """What is `AsJson` within a document is a text there."""
-    if isinstance(value, AsJson):
-        return json.dumps(_nested(value.document), separators=(",", ":"))
-    if isinstance(value, Mapping):
-        return {key: _nested(each) for key, each in value.items()}
-    return [_nested(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def _iam(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    return to_json(plain_value(rights_policy(missing.queue_arn, missing.key)))
-
-
-def _values(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    return _comments(_about_values(install)) + to_yaml(plain_value(helm_values(missing.queue_name, install)))
-
-
-def _about_values(install: KarpenterInstall) -> Iterator[str]:
-    version = install.tag or install.version or "(version not known)"
-    yield f"To be merged into the values of the chart of Karpenter {version}."
-    yield upgrade(install, _FILE)
-
-
-def _comments(lines: Iterator[str]) -> str:
-    return "".join(f"# {clean(line)}\n" for line in lines)
-
-
-_PRINTERS: Mapping[str, Callable[[str, MissingLinks, KarpenterInstall], str]] = {
-    "stack": _stack,
-    "commands": _commands,
-    "iam": _iam,
-    "helm-values": _values,
-}
 
 
 # What was asked of ``interruption``.
@@ -279,6 +154,7 @@ def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) 
     Raises:
         UsageError: there is no Karpenter for which anything could be made, or nothing says where.
     """
+    from .printed import printed
 
     missing, install = plan.missing, plan.install
     if missing is None or install is None:

@@ -28,7 +28,7 @@ INSUFFICIENT_PODS = "InsufficientPods"
 
 @frozen
 class Computed:
-    """The numbers the controller would write. `unmanaged` pods (no controller) count as healthy, never as expected.
+    """The numbers the controller would write. Pods without a controller count as healthy, never as expected.
 
     `disrupted` are the granted evictions still waited for; `controllers` are whose scale was added up
     (none for an absolute minAvailable, which counts pods).
@@ -36,7 +36,6 @@ class Computed:
 
     status: BudgetStatus
     disrupted: Mapping[str, datetime] = field(default_factory=dict)
-    unmanaged: int = 0
     controllers: tuple[ScaledController, ...] = ()
 
 
@@ -174,7 +173,7 @@ def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime
     disrupted = still_disrupted(budget, pods, now)
     current = healthy(pods, disrupted, now)
     status = BudgetStatus(disruptions_allowed(expected, current, desired), current, desired, expected)
-    return Computed(status, disrupted, sum(1 for p in pods if p.owner is None), controllers)
+    return Computed(status, disrupted, controllers)
 
 
 def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> int | None:

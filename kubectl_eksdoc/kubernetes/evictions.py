@@ -61,9 +61,8 @@ class EvictionAnswer:
 
     `code` is the HTTP status; `reason`, `message` are those of the Status; `cause` is the message of its
     DisruptionBudget cause ("" without one); `retry_after` seconds, 0 where the header is missing.
-    `deletes`: the pod is deleted (unless this is a dry run). `budget` is the one that was judged, `after`
-    the same as written back, None when it is not written. `checks_version`: the server itself makes the
-    deletion conditional on the pod's resourceVersion.
+    `budget` is the one that was judged, `after` the same as written back, None when it is not written.
+    `checks_version`: the server itself makes the deletion conditional on the pod's resourceVersion.
     """
 
     code: int
@@ -72,7 +71,6 @@ class EvictionAnswer:
     message: str = ""
     cause: str = ""
     retry_after: int = 0
-    deletes: bool = False
     budget: Budget | None = None
     after: Budget | None = None
     checks_version: bool = False
@@ -160,7 +158,7 @@ def decremented(budget: Budget, pod_name: str, now: datetime) -> Budget:
 def _granted(
     why: EvictionCause, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
 ) -> EvictionAnswer:
-    return EvictionAnswer(201, why, deletes=True, budget=budget, after=after, checks_version=checks_version)
+    return EvictionAnswer(201, why, budget=budget, after=after, checks_version=checks_version)
 
 
 def _sync_failed(budget: Budget) -> bool:

@@ -149,9 +149,6 @@ class Node:
         return self.labels.get("topology.kubernetes.io/region", "")
 
 
-# Pods, as much of them as a drain is decided by.
-
-
 # Containers of single pods: with what they were started, how they fare, and what they printed.
 
 
@@ -249,6 +246,9 @@ class Branch:
 
 def asks_for_branch(asked: Requests) -> bool:
     return any(name == POD_ENI for name, _ in asked.others)
+
+
+# Pods, as much of them as a drain is decided by.
 
 
 MIRROR = "kubernetes.io/config.mirror"

@@ -217,9 +217,6 @@ def sender_of(connection: Connection) -> ApiWriter:
     return ApiWriter(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
 
 
-# A run on a simulated cluster whose time is faster than ours: it reckons in that one's seconds.
-
-
 # What carries a change out, or measures something: edges of the live cluster, and journals on this machine.
 
 

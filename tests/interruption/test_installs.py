@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
-from kubectl_eksdoc.interruption.command import printed
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption, stack_name
+from kubectl_eksdoc.interruption.printed import printed
 from kubectl_eksdoc.interruption.repair import (
     allow_statement,
     helm_values,

@@ -199,7 +199,7 @@ CASES = raw_facts.cases("budgets")
 RUN = [c for c in CASES if c["source"] not in OUTSIDE and "discovery" not in c["given"]]
 """Nor is anything concluded from discovery."""
 
-COUNTS = {"status": 26, "owner-scale": 11, "scaled-value": 8, "validation": 17, "stale-disruption-target": 9}
+COUNTS = {"status": 25, "owner-scale": 11, "scaled-value": 8, "validation": 17, "stale-disruption-target": 9}
 
 
 def about(what: str) -> pytest.MarkDecorator:
@@ -217,7 +217,6 @@ class Controller:
         self.now = raw_facts.when(given.get("now")) or NOON
         self.pods: dict[str, Pod] = {}
         self.workloads: dict[str, Workload] = {}
-        self.unmanaged = 0
         self.apply(given.get("objects", ()))
 
     def apply(self, objects: Any) -> None:
@@ -231,7 +230,6 @@ class Controller:
         pods = [p for p in self.pods.values() if self.budget.selector.matches(p.labels)]
         result = recompute(self.budget, pods, Scales.of(self.workloads.values(), complete=True), self.now)
         assert isinstance(result, (Computed, SyncFailed))
-        self.unmanaged = result.unmanaged if isinstance(result, Computed) else 0
         written = sync(self.budget, pods, Scales.of(self.workloads.values(), complete=True), self.now)
         assert isinstance(written, Budget)
         self.budget = written
@@ -247,8 +245,7 @@ class Controller:
             "expectedPods": status.expected,
             "disruptionAllowedCondition": self.budget.condition_status,
             "syncFailed": failed,
-            "unmanagedPods": self.unmanaged,
-            "event": "CalculateExpectedPodCountFailed" if failed else "UnmanagedPods" if self.unmanaged else None,
+            "event": "CalculateExpectedPodCountFailed" if failed else None,
             "disruptedPods": {name: f"{at:%Y-%m-%dT%H:%M:%SZ}" for name, at in self.budget.disrupted.items()},
             # A Budget holds the one condition that decides; the table's other one is not its business.
             "conditionTypes": ["DisruptionAllowed", "ExistingTestCondition"],

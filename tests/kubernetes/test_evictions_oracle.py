@@ -52,7 +52,7 @@ class World:
         answer = evict(pod, guards, NOW, dry_run=dry_run)
         if answer.after is not None:
             self.budgets[answer.after.name] = answer.after
-        if answer.deletes and not dry_run:
+        if answer.ok and not dry_run:
             self._delete(pod)
         return answer
 

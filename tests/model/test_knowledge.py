@@ -32,7 +32,7 @@ from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fix import FixRemark
-from kubectl_eksdoc.imds_probe.programs import NOTHING, SDK_VARIABLES, ImdsNeed, LogLine, Program
+from kubectl_eksdoc.imds_probe.programs import NOTHING, ImdsNeed, LogLine, Program
 from kubectl_eksdoc.kubernetes.corefile_grammar import PluginForm
 from kubectl_eksdoc.kubernetes.drain_filters import CordonMark
 from kubectl_eksdoc.model.kinds import Confidence
@@ -197,7 +197,8 @@ def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() 
     conditions = {
         when.removeprefix("!").partition("=")[0] for each in programs for mode in each.modes for when in mode.when
     }
-    assert set(file("kept_keys")["told"]) - settings - conditions == set(SDK_VARIABLES)
+    of_sdks = {"AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"}
+    assert set(file("kept_keys")["told"]) - settings - conditions == of_sdks
 
 
 def test_a_rule_and_its_record_are_there_together() -> None:

@@ -179,9 +179,6 @@ def _less(node: Node, taken: Amounts) -> Amounts:
     return has.get(CPU, 0) - taken[0], has.get(MEMORY, 0) - taken[1], has.get(PODS, 0) - taken[2]
 
 
-# The times of one drain: what every planned eviction takes, usually and when it is slow, and the terms of a run.
-
-
 # One time that is not the same in every run: a lognormal distribution, told by its median and 95th percentile.
 
 
@@ -217,6 +214,9 @@ class Time(NamedTuple):
     def variance(self) -> float:
         """Likewise, in seconds squared."""
         return (exp(self.spread**2) - 1) * self.mean_s**2
+
+
+# The times of one drain: what every planned eviction takes, usually and when it is slow, and the terms of a run.
 
 
 SETTLE_S = 10.0

@@ -383,6 +383,3 @@ class WaveGate:
         if wave.gates[when] is _Gate.SHUT:
             wave.gates[when] = _Gate.ASKED
             yield Hook(when, wave.number, tuple(node.name for node in nodes))
-
-
-# How far EKS is with an update, by what it says of it; and how often it is asked.

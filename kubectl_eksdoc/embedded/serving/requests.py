@@ -257,9 +257,6 @@ ANSWERS: Mapping[str, Callable[[Doc, ServedUser], Doc]] = {
 """By resource."""
 
 
-# Which part of the API a path means (apiserver pkg/endpoints/request/requestinfo.go).
-
-
 # Requests and replies, whatever carries them.
 
 
@@ -331,6 +328,9 @@ def status_reply(status: ApiStatus) -> Reply:
     if status.details is not None and status.details.retry_after_s:
         headers["Retry-After"] = str(status.details.retry_after_s)
     return Reply(status.code, encode(status.doc()), headers=headers)
+
+
+# Which part of the API a path means (apiserver pkg/endpoints/request/requestinfo.go).
 
 
 _OF_A_NAMESPACE = ("status", "finalize")

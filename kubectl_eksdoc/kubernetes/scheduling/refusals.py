@@ -25,7 +25,6 @@ class SchedulerFilter(str, Enum):
     """The filter plugins, in the order in which the scheduler asks them (apis/config/v1/default_plugins.go)."""
 
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
-    NODE_NAME = "NodeName"
     TAINT_TOLERATION = "TaintToleration"
     NODE_AFFINITY = "NodeAffinity"
     NODE_PORTS = "NodePorts"
@@ -84,17 +83,6 @@ def named_nodes(demand: NodeDemand) -> frozenset[str] | None:
             return None
         found |= set.intersection(*named)
     return frozenset(found)
-
-
-# NodeName: a pod created with spec.nodeName runs there or nowhere (plugins/nodename).
-
-
-_NODE_NAME_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_NAME, ("node(s) didn't match the requested node name",))
-
-
-def node_name_refusal(wanted: str, node: Node) -> SchedulingRefusal | None:
-    """`wanted` is "" for a pod that leaves the choice to the scheduler."""
-    return _NODE_NAME_REFUSED if wanted and wanted != node.name else None
 
 
 # NodePorts: a port of the node belongs to one pod (plugins/nodeports, HostPortInfo of framework/types.go).

@@ -21,9 +21,6 @@ from kubectl_eksdoc.report.text import Cell, Column, Look, Tone, age, between, c
 
 from ..knobs import KNOBS
 
-# A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.
-
-
 # How much room text takes on a terminal: Korean, Chinese and Japanese signs take two columns each.
 
 
@@ -59,6 +56,9 @@ Line = str | tuple[str, Tone]
 """Of prose."""
 
 _ASCII = Look(ascii=True)
+
+
+# A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.
 
 
 @frozen

@@ -178,7 +178,7 @@ def bare(name: str) -> AfterReport:
 
 
 _FIELD = "addons.*.templates.*.fields.*"
-_VALUES = (*(f"{_FIELD}.{each}" for each in ("before", "after", "live")), "addons.*.withoutHistory.*.lastApplied")
+_VALUES = tuple(f"{_FIELD}.{each}" for each in ("before", "after", "live"))
 AFTER = AnswerFormats(
     HERE / "after" / "golden",
     {"night": lambda: after(found(at_night=True))}
@@ -194,7 +194,7 @@ AFTER = AnswerFormats(
         "night.json": ("json", Look()),
         "night.yaml": ("yaml", Look()),
     },
-    {f"no {each}" for each in _VALUES[:3]},
+    {f"no {each}" for each in _VALUES},
     (
         *("addons.*.values", "addons.*.later.values", "addons.*.update.parameters"),
         *("addons.*.templates.*.now.patch", *_VALUES),

@@ -48,7 +48,12 @@ def event(
 
 
 def accessed(backend: Any, role: str, services: Mapping[str, datetime | None]) -> None:
-    backend.__dict__.setdefault(_REPORTS, {})[role] = services
+    backend.__dict__.setdefault(_REPORTS, {})[_job(role)] = services
+
+
+def _job(role: str) -> str:
+    """Its name has 36 letters, or botocore refuses to ask for it."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, role))
 
 
 def mend() -> None:
@@ -73,9 +78,9 @@ def generate_service_last_accessed_details(response: Any) -> Any:
     from moto.iam.exceptions import NotFoundException
 
     role = response._get_param("Arn")
-    if role not in response.backend.__dict__.get(_REPORTS, {}):
+    if _job(role) not in response.backend.__dict__.get(_REPORTS, {}):
         raise NotFoundException(f"ARN {role} is not found.")
-    return ActionResult({"JobId": role})
+    return ActionResult({"JobId": _job(role)})
 
 
 def get_service_last_accessed_details(response: Any) -> Any:

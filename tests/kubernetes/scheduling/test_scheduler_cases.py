@@ -147,7 +147,6 @@ FILTERS: dict[str, Callable[[Raw], Outcome]] = {
     "noderesources": by_resources,
     "nodeports": by_ports,
     "nodeunschedulable": each_node(lambda pod, node, held, given: refusals.cordon_refusal(pod.tolerations, node)),
-    "nodename": each_node(lambda pod, node, held, given: refusals.node_name_refusal(pod.node, node)),
     "nodevolumelimits": by_attached,
     "volumezone": each_node(by_zone),
     "podtopologyspread": by_spread,
@@ -157,7 +156,7 @@ FILTERS: dict[str, Callable[[Raw], Outcome]] = {
 CASES = [(table, case) for table in FILTERS for case in raw_facts.cases(f"scheduler-{table}")]
 
 
-assert set(DIFFER) <= {case["source"].rpartition("_test.go:")[2] for _, case in CASES} and len(CASES) == 277
+assert set(DIFFER) <= {case["source"].rpartition("_test.go:")[2] for _, case in CASES} and len(CASES) == 274
 
 
 def said(found: SchedulingRefusal | None) -> Raw:
