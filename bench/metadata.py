@@ -138,7 +138,7 @@ def main() -> None:
         return
     cluster = _on_instances(make(Shape(wanted.nodes)))
     account = Account()
-    eks = EksCluster("bench", "arn", "1.33", "ACTIVE", "https://bench", "")
+    eks = EksCluster("bench", "arn", "1.33", "eks.1", "ACTIVE", "https://bench", "")
     aws = VerifiedCluster(account, eks, Caller("111122223333", "arn"), "by its endpoint")
     begun = time.perf_counter()
     plan = plan_metadata(metadata_facts(Observed(cluster, aws), cluster), 2)

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
 
-EKS = EksCluster("prod", "arn:aws:eks:eu-west-1:111122223333:cluster/prod", "1.33", "ACTIVE", "", "")
+EKS = EksCluster("prod", "arn:aws:eks:eu-west-1:111122223333:cluster/prod", "1.33", "eks.1", "ACTIVE", "", "")
 
 
 def of_the_demo(needs: ClusterNeeds) -> ClusterSession:

@@ -180,6 +180,12 @@ def metric_query(
     return {"Id": ident, "MetricStat": {"Metric": of, "Period": period_s, "Stat": statistic}}
 
 
+# Nothing that AWS says is believed before it is known to be about the cluster that kubectl talks to.
+#
+# A context may name a cluster of one account while the credentials at hand are of another one, where there may be a
+# cluster of the same name.
+
+
 # What EKS calls unhealthy in a cluster, a node group or an add-on. Source of the shapes: botocore 1.44.5,
 # eks/2017-11-01.
 
@@ -226,6 +232,7 @@ def _cluster(said: Json) -> EksCluster:
         name=name_of(said, "name"),
         arn=text(said, "arn"),
         version=name_of(said, "version"),
+        platform_version=text(said, "platformVersion"),
         status=text(said, "status"),
         endpoint=text(said, "endpoint"),
         ca=text(said.get("certificateAuthority") or {}, "data"),
@@ -237,12 +244,6 @@ def _cluster(said: Json) -> EksCluster:
         subnets=texts(network, "subnetIds"),
         tags=tags(said),
     )
-
-
-# Nothing that AWS says is believed before it is known to be about the cluster that kubectl talks to.
-#
-# A context may name a cluster of one account while the credentials at hand are of another one, where there may be a
-# cluster of the same name.
 
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)

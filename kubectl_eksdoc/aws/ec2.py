@@ -161,6 +161,7 @@ def _instance(said: Json) -> Instance:
         options=_options(options) if options else None,
         template=TemplateRef(template, version=version) if template and version else None,
         scaling_group=tags.get("aws:autoscaling:groupName", ""),
+        launched=said.get("LaunchTime"),
         profile=text(said.get("IamInstanceProfile") or {}, "Arn"),
     )
 
@@ -224,14 +225,15 @@ def a_template_version(version: Json) -> TemplateVersion:
 
 def _scaling_group(said: Json) -> ScalingGroup:
     policy, own = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}), said.get("LaunchTemplate")
-    overrides = policy.get("Overrides") or ()
+    mixed, overrides = policy.get("LaunchTemplateSpecification"), policy.get("Overrides") or ()
     of_types = [template_ref(each.get("LaunchTemplateSpecification") or {}) for each in overrides if not own]
-    base = template_ref(own or policy.get("LaunchTemplateSpecification") or {})
+    base = template_ref(own or mixed or {})
     all_of_them = [base, *of_types] if None in of_types or not of_types else of_types  # else it launches no type
     first, *others = dict.fromkeys(each for each in all_of_them if each is not None) or (None,)
     return ScalingGroup(
         name_of(said, "AutoScalingGroupName"),
         first,
+        bool(mixed and not own),
         tuple(filter(None, others)),
         text(said, "LaunchConfigurationName"),
     )

@@ -219,7 +219,7 @@ _TEMPLATE = "LaunchTemplate LaunchTemplateId LaunchTemplateName Version"
 
 _FIELDS: Mapping[AwsOperation, str] = {
     questions.CALLER: "Account Arn",
-    questions.CLUSTER: "cluster name arn version status endpoint certificateAuthority data "
+    questions.CLUSTER: "cluster name arn version platformVersion status endpoint certificateAuthority data "
     f"upgradePolicy supportType computeConfig enabled resourcesVpcConfig vpcId subnetIds createdAt tags {_HEALTH}",
     questions.CLUSTER_VERSIONS: "clusterVersions clusterVersion versionStatus status defaultVersion releaseDate "
     "endOfStandardSupportDate endOfExtendedSupportDate",
@@ -237,13 +237,13 @@ _FIELDS: Mapping[AwsOperation, str] = {
     f"scalingConfig desiredSize minSize maxSize capacityType instanceTypes diskSize tags {_HEALTH}",
     questions.POD_IDENTITIES: "associations associationId namespace serviceAccount",
     questions.POD_IDENTITY: "association roleArn",
-    questions.INSIGHTS: "insights id name kubernetesVersion insightStatus status reason lastRefreshTime "
+    questions.INSIGHTS: "insights id name category kubernetesVersion insightStatus status reason lastRefreshTime "
     "lastTransitionTime",
     questions.INSIGHT: "insight recommendation categorySpecificSummary deprecationDetails usage replacedWith "
     "stopServingVersion clientStats userAgent numberOfRequestsLast30Days lastRequestTime addonCompatibilityDetails "
     "name compatibleVersions resources kubernetesResourceUri arn",
     questions.INSIGHTS_REFRESH: "status message endedAt",
-    questions.INSTANCES: f"Reservations Instances InstanceId ImageId InstanceType Name Tags "
+    questions.INSTANCES: f"Reservations Instances InstanceId ImageId InstanceType Name LaunchTime Tags "
     f"IamInstanceProfile Arn {_OPTIONS}",
     questions.IMAGES: "Images ImageId Name ImdsSupport",
     questions.TEMPLATE_VERSIONS: "LaunchTemplateVersions LaunchTemplateId LaunchTemplateName VersionNumber "

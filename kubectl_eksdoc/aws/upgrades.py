@@ -12,6 +12,7 @@ from typing import Any
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.eks import (
+    MISCONFIGURATION,
     PASSING,
     READINESS,
     ROLLBACK,
@@ -78,9 +79,9 @@ def readiness(of: VerifiedCluster, versions: Sequence[str]) -> Told:
     return _told(of, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
 
 
-def rollback(of: VerifiedCluster) -> Told:
-    """About the way back. A filter for versions might hide them."""
-    return _told(of, {"categories": [ROLLBACK]})
+def others(of: VerifiedCluster) -> Told:
+    """About misconfigurations, and the way back. A filter for versions might hide them, as they are about none."""
+    return _told(of, {"categories": [MISCONFIGURATION, ROLLBACK]})
 
 
 def _told(of: VerifiedCluster, kept: Json) -> Told:
@@ -105,6 +106,7 @@ def _insight(said: Json) -> Insight:
     return Insight(
         id=name_of(said, "id"),
         name=text(said, "name"),
+        category=text(said, "category"),
         version=text(said, "kubernetesVersion"),
         status=text(status, "status"),
         reason=text(status, "reason"),
@@ -184,7 +186,7 @@ def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
         CheckNeed.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
         CheckNeed.ADDONS: lambda: _addons(of),
         CheckNeed.INSIGHTS: lambda: together(
-            {"insights": lambda: readiness(of, wanted.steps), "rollback_insights": lambda: rollback(of)}
+            {"insights": lambda: readiness(of, wanted.steps), "other_insights": lambda: others(of)}
         ),
         CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": eks.history(of, {}, MOST_OF_CLUSTER)},
         CheckNeed.QUOTAS: lambda: {"quotas": machines.quotas(of, wanted.at)},

@@ -22,6 +22,7 @@ class EksCluster:
     name: str
     arn: str
     version: str
+    platform_version: str
     status: str
     endpoint: str
     ca: str
@@ -114,7 +115,7 @@ class AwsAccess:
 
 
 PASSING, WARNING, ERROR = "PASSING", "WARNING", "ERROR"
-READINESS, ROLLBACK = "UPGRADE_READINESS", "ROLLBACK_READINESS"
+READINESS, MISCONFIGURATION, ROLLBACK = "UPGRADE_READINESS", "MISCONFIGURATION", "ROLLBACK_READINESS"
 
 
 @frozen
@@ -161,6 +162,7 @@ class Insight:
 
     id: str
     name: str
+    category: str = ""
     version: str = ""
     status: str = ""
     reason: str = ""
@@ -235,7 +237,7 @@ Groups = Mapping[str, NodeGroup | Absent | Unknown]
 @frozen
 class UpgradeFacts:
     """Each answer, or why there is none. `addon_versions`: of the installed add-ons by their names; `insights`: about
-    the versions on the way, `rollback_insights`: about the way back; `group_updates`: by the names
+    the versions on the way, `other_insights`: about misconfigurations and the way back; `group_updates`: by the names
     of the node groups; `templates`: by what the groups name; `releases`: what is recommended, by amiType and Kubernetes
     version; `subnets`: by their ids; `quotas`: by their codes."""
 
@@ -243,7 +245,7 @@ class UpgradeFacts:
     addons: tuple[Addon | Unknown, ...] | Unknown = NOT_ASKED
     addon_versions: Mapping[str, AddonVersions | Absent | Unknown] = field(default_factory=dict)
     insights: tuple[Insight, ...] | Unknown = NOT_ASKED
-    rollback_insights: tuple[Insight, ...] | Unknown = NOT_ASKED
+    other_insights: tuple[Insight, ...] | Unknown = NOT_ASKED
     cluster_updates: UpdateHistory | Unknown = NOT_ASKED
     node_groups: Groups | Unknown = NOT_ASKED
     group_updates: Mapping[str, UpdateHistory | Unknown] | Unknown = NOT_ASKED

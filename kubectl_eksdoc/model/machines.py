@@ -113,6 +113,7 @@ class Instance:
     options: MetadataOptions | None = None
     template: TemplateRef | None = None
     scaling_group: str = ""
+    launched: datetime | None = None
     profile: str = ""
 
 
@@ -157,10 +158,12 @@ class NodeGroup:
 @frozen
 class ScalingGroup:
     """An auto scaling group; `template` is what it launches from next, None for an old launch configuration, which is
-    `configuration` then. `others`: templates from which it launches some of its instance types."""
+    `configuration` then. `mixed`: it stands in a policy of several instance types; `others`: templates from which it
+    launches some of these types."""
 
     name: str
     template: TemplateRef | None = None
+    mixed: bool = False
     others: tuple[TemplateRef, ...] = ()
     configuration: str = ""
 

@@ -34,7 +34,7 @@ from tests.addon.stand_in.service import AddonService, Outcome
 from tests.examples import examples
 
 NAMES = (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node"))
-CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "ACTIVE", "", "")
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 
 
 def live_of(service: AddonService) -> tuple[Doc, ...]:

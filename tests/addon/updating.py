@@ -26,7 +26,7 @@ from tests.addon_diff.incident import RBAC, beside
 from tests.builders import NOW, a_cluster, a_node, a_pod
 from tests.sessions import AppliesNothing, sees
 
-CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "ACTIVE", "", "")
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 PODS = (a_pod("payment", node="n-0"),)
 ID = "8d1a-update"
 

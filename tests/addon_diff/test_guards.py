@@ -26,7 +26,7 @@ from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from tests.addon_diff.incident import CHART, EARLY_DEMUX, a_persons, rich, schema, version
 from tests.addon_diff.test_plan import facts
 
-CLUSTER = EksCluster("shop", "arn", "1.24", "ACTIVE", "", "")
+CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
 
 
 def planned(

@@ -37,7 +37,7 @@ from tests.addon_diff.incident import (
 )
 from tests.builders import a_pod
 
-CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "ACTIVE", "", "")
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 WANTED = {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}
 BRANCH_PODS = tuple(
     a_pod(name, namespace="shop", branch=Branch(probes=(Probe("app", Asks.READINESS, "tcpSocket"),)))

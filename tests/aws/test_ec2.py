@@ -140,7 +140,7 @@ def spec(version: str) -> dict[str, str]:
 )
 def test_templates_of_a_group_of_several_instance_types(overrides: tuple[str, ...], versions: list[str]) -> None:
     group = mixed(*overrides)
-    assert group.template is not None
+    assert group.mixed and group.template is not None
     assert [each.version for each in (group.template, *group.others)] == versions
 
 

@@ -45,6 +45,7 @@ def test_one_in_full() -> None:
     assert told == Insight(
         "1",
         "Kubelet version skew",
+        "UPGRADE_READINESS",
         "1.34",
         "WARNING",
         "they differ",
@@ -73,9 +74,9 @@ def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
         return AwsThrottled("asked too often")
 
     of = sees(account(ListInsights=answer))
-    assert upgrades.rollback(of) == Unknown("asked too often") and len(upgrades.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
+    assert upgrades.others(of) == Unknown("asked too often") and len(upgrades.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
     denied = sees(account(ListInsights=AwsDenied("no", missing="eks:ListInsights")))
-    assert upgrades.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == upgrades.rollback(denied)
+    assert upgrades.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == upgrades.others(denied)
     assert upgrades.readiness(denied, []) == ()
 
 
@@ -130,7 +131,7 @@ def spoiled(draw: st.DrawFn, document: Any) -> Any:
 def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
     assert isinstance(upgrades.readiness(of, ["1.34"]), (tuple, Unknown))
-    assert isinstance(upgrades.rollback(of), (tuple, Unknown))
+    assert isinstance(upgrades.others(of), (tuple, Unknown))
     assert isinstance(machines.names(of), (tuple, Unknown))
     assert machines.node_group(of, "blue") is not None
     eks.updates(of, {"nodegroupName": "blue"}, 3)

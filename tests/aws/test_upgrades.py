@@ -77,8 +77,8 @@ def test_all_of_it_as_facts() -> None:
 def test_without_a_way_nothing_is_asked_about_versions() -> None:
     aws = account()
     told = upgrade_told(sees(aws), wanted(CheckNeed.INSIGHTS, steps=()))
-    assert told.insights == () == told.rollback_insights
-    assert [params["filter"] for _, params in aws.asked] == [{"categories": ["ROLLBACK_READINESS"]}]
+    assert told.insights == () == told.other_insights
+    assert [params["filter"] for _, params in aws.asked] == [{"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}]
 
 
 QUESTIONS = sorted(set().union(*WHOSE.values()))
@@ -115,11 +115,11 @@ RESTS_ON = {
     "eks:DescribeAddon": {"addons", "addon_versions"},
     "eks:DescribeAddonVersions": {"addon_versions"},
     "eks:DescribeClusterVersions": {"versions"},
-    "eks:DescribeInsight": {"insights", "rollback_insights"},
+    "eks:DescribeInsight": {"insights", "other_insights"},
     "eks:DescribeNodegroup": {"node_groups", "templates", "releases", "subnets"},
     "eks:DescribeUpdate": {"cluster_updates", "group_updates"},
     "eks:ListAddons": {"addons", "addon_versions"},
-    "eks:ListInsights": {"insights", "rollback_insights"},
+    "eks:ListInsights": {"insights", "other_insights"},
     "eks:ListNodegroups": {"node_groups", "group_updates", "templates", "releases", "subnets"},
     "eks:ListUpdates": {"cluster_updates", "group_updates"},
     "service-quotas:GetServiceQuota": {"quotas"},

@@ -18,7 +18,9 @@ from kubectl_eksdoc.model.nodes import Calls, Pod
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import NOW, a_cluster, a_node, a_pod
 
-EKS = EksCluster("prod", "arn:aws:eks:eu-west-1:123456789012:cluster/prod", "1.33", "ACTIVE", "", "", "EXTENDED")
+EKS = EksCluster(
+    "prod", "arn:aws:eks:eu-west-1:123456789012:cluster/prod", "1.33", "eks.1", "ACTIVE", "", "", "EXTENDED"
+)
 DENIED = Unknown("IAM does not allow it", "eks:DescribeSomething")
 
 SUPPORTED = tuple(

@@ -10,7 +10,7 @@ from typing import Any
 from kubectl_eksdoc.check.baseline import ALL
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.eks import PASSING, EksCluster, Insight, UpgradeFacts
+from kubectl_eksdoc.model.eks import PASSING, READINESS, EksCluster, Insight, UpgradeFacts
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import QUOTAS, NodeGroup, Quota, Subnet
@@ -28,7 +28,7 @@ def before(**lengths: float) -> datetime:
 
 def eks(**more: Any) -> EksCluster:
     fields: dict[str, Any] = {"status": "ACTIVE", "subnets": SUBNETS, "support": "EXTENDED"} | more
-    known = {"version": "1.33", "endpoint": "https://x", "ca": ""}
+    known = {"version": "1.33", "platform_version": "eks.1", "endpoint": "https://x", "ca": ""}
     return EksCluster(name="prod", arn=ARN, **known, **fields)
 
 
@@ -36,6 +36,7 @@ def an_insight(**more: Any) -> Insight:
     fields: dict[str, Any] = {
         "id": "1",
         "name": "Kubelet version skew",
+        "category": READINESS,
         "version": "1.34",
         "status": PASSING,
         "refreshed": before(hours=5),
@@ -75,7 +76,7 @@ def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeFacts:
     named = {each.name if isinstance(each, NodeGroup) else "red": each for each in groups or (a_group(),)}
     fields: dict[str, Any] = {
         "insights": (an_insight(),),
-        "rollback_insights": (),
+        "other_insights": (),
         "cluster_updates": history(an_update()),
         "node_groups": named,
         "group_updates": {name: history() for name in named},

@@ -67,6 +67,7 @@ DETAILS = st.builds(
     st.lists(st.builds(UnfitAddon, WORDS, st.tuples(WORDS)), max_size=2).map(tuple),
     st.lists(WORDS, max_size=7).map(tuple),
 )
+CATEGORIES = st.sampled_from(["UPGRADE_READINESS", "MISCONFIGURATION", "ROLLBACK_READINESS", ""])
 STATUSES = st.sampled_from(["InProgress", "Failed", "Cancelled", "Successful", ""])
 KINDS = st.sampled_from(["VersionUpdate", "VersionRollback", "ConfigUpdate", ""])
 VERSIONS = st.builds(TemplateVersion, WORDS, WORDS, st.integers(0, 9), image=WORDS)
@@ -75,7 +76,7 @@ REFS = st.builds(TemplateRef, WORDS, WORDS, WORDS)
 
 @st.composite
 def insights(draw: st.DrawFn) -> Any:
-    fields = {"name": WORDS, "version": WORDS, "status": WORDS, "reason": WORDS}
+    fields = {"name": WORDS, "category": CATEGORIES, "version": WORDS, "status": WORDS, "reason": WORDS}
     fields |= {"refreshed": TIMES, "changed": TIMES, "detail": st.none() | WHY | DETAILS}
     return an_insight(**{name: draw(each) for name, each in fields.items()})
 
@@ -107,7 +108,7 @@ def whatever(draw: st.DrawFn) -> Any:
     aws = told(
         group,
         insights=draw(WHY | st.lists(insights(), max_size=3).map(tuple)),
-        rollback_insights=draw(WHY | st.lists(insights(), max_size=3).map(tuple)),
+        other_insights=draw(WHY | st.lists(insights(), max_size=3).map(tuple)),
         cluster_updates=draw(WHY | histories()),
         group_updates=draw(WHY | st.fixed_dictionaries({"blue": WHY | histories()})),
         templates={ref: draw(version | GONE | WHY)} if ref else {},

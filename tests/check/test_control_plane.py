@@ -7,7 +7,7 @@ import pytest
 from kubectl_eksdoc.amazon.skew import ROLLBACK_CONDITIONS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Issue
-from kubectl_eksdoc.model.eks import ERROR
+from kubectl_eksdoc.model.eks import ERROR, ROLLBACK
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import a_node
@@ -86,8 +86,8 @@ def test_a_cluster_that_was_just_upgraded_and_gave_nothing_up_does_not_fail() ->
 def test_who_is_in_the_way_back() -> None:
     fargate = a_node("fargate-1", group="", labels={COMPUTE_TYPE: "fargate"})
     old = nodes(1, version="v1.32.3-eks-1")
-    seen = (an_insight(status=ERROR, name="Kubelets", reason="too new"),)
-    aws = told(cluster_updates=FRESH, rollback_insights=seen)
+    seen = (an_insight(category=ROLLBACK, status=ERROR, name="Kubelets", reason="too new"),)
+    aws = told(cluster_updates=FRESH, other_insights=seen)
     way, lost = find(facts(aws, nodes=[*old, fargate]), "rollback-window")
     assert "EKS reports that these block a rollback: Kubelets is ERROR: too new" in way.evidence
     assert "once what is in its way now is gone" in way.message
@@ -95,7 +95,7 @@ def test_who_is_in_the_way_back() -> None:
     assert [each for each in lost.evidence if "Fargate" in each] and "newer than" not in text(lost).split("\n")[1]
     unread = find(facts(aws, unread=[kinds.NODES], nodes=[]), "rollback-window")
     assert [each.missing for each in unread if each.status is Status.UNKNOWN] == ["list nodes"]
-    blind = find(facts(told(cluster_updates=FRESH, rollback_insights=DENIED), target="1.33"), "rollback-window")
+    blind = find(facts(told(cluster_updates=FRESH, other_insights=DENIED), target="1.33"), "rollback-window")
     assert "what blocks a rollback in EKS is unknown" in text(blind[0]) and "ends it" not in text(blind[0])
 
 

@@ -207,7 +207,7 @@ def test_a_group_that_launches_some_types_from_another_template(hops: int, known
         REF: TemplateVersion("lt-1", "own", 3, SaidOptions("required", 1), AMI),
         other: TemplateVersion("lt-2", "arm", 1, SaidOptions("required", hops), AMI),
     }
-    scaling = {"asg-1": ScalingGroup("asg-1", REF, (other,))}
+    scaling = {"asg-1": ScalingGroup("asg-1", REF, True, (other,))}
     told = service_next(of(""), facts(templates=templates, scaling_groups=scaling))
     if known:
         assert told.options == AL2023 and "own version 3; launch template arm version 1" in told.by

@@ -47,7 +47,7 @@ from tools.real.run import Machine, Refused
 
 _ADDONS = ("vpc-cni", "coredns", "kube-proxy")
 _UNKNOWN = Unknown("not asked: there is no AWS")
-_CLUSTER = EksCluster("real", "arn:aws:eks:eu-west-1:111122223333:cluster/real", "1.36", "ACTIVE", "", "")
+_CLUSTER = EksCluster("real", "arn:aws:eks:eu-west-1:111122223333:cluster/real", "1.36", "", "ACTIVE", "", "")
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _FIXED = ("f:selector", "f:roleRef", "f:clusterIP")
 _UNLIKE = ("v1.18.4", "v1.20.1", "v1.22.0")

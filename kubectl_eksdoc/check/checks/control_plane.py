@@ -176,12 +176,12 @@ def _conditions() -> Iterator[str]:
 
 
 def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
-    found = facts.aws.rollback_insights
+    found = facts.aws.other_insights
     if isinstance(found, Unknown):
         yield f"what blocks a rollback in EKS is unknown: {found.why}"
         return
     for each in found:
-        if each.status != told.PASSING:
+        if each.category == told.ROLLBACK and each.status != told.PASSING:
             yield f"EKS reports that these block a rollback: {each.name} is {each.status}: {each.reason}"
 
 

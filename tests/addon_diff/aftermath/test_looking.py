@@ -29,7 +29,7 @@ DONE = EksAddonUpdate(
     "u", "AddonUpdate", "Successful", (("AddonVersion", NEW), ("ResolveConflicts", "OVERWRITE")), BEGUN
 )
 DEFAULT = {"DISABLE_TCP_EARLY_DEMUX": "false"}
-CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "ACTIVE", "", "")
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 STORY = (
     (0.0, template(OLD, DEFAULT, ENABLE_POD_ENI="false")),
     (1000.0, template(OLD, DEFAULT, ENABLE_POD_ENI="true")),

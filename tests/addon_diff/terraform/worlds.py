@@ -28,7 +28,7 @@ from tests.raw_facts import DATA
 from tests.sessions import Answered, AppliesNothing
 
 OLD, NEW = "v1.11.0-eksbuild.1", "v1.12.6-eksbuild.1"
-CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.24", "ACTIVE", "", "")
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.24", "", "ACTIVE", "", "")
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ def test_groups_insights_and_notices_are_kept_by_what_is_named() -> None:
         kept = {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": versions}
         wanted = [each for each in insights if each["kubernetesVersion"] in versions]
         assert ask("", "eks", "ListInsights", {**OURS, "filter": kept}) == {"insights": wanted} != {"insights": []}
-    rollback = {"categories": ["ROLLBACK_READINESS"]}
-    assert ask("", "eks", "ListInsights", {**OURS, "filter": rollback}) == {"insights": []}
+    others = {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}
+    assert ask("", "eks", "ListInsights", {**OURS, "filter": others}) == {"insights": []}
     requests = aws.ask("ec2", "DescribeSpotInstanceRequests", {})
     assert ask("", "ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")) == requests
     marked = kept_by("status-code", "marked-for-termination", "marked-for-stop")
