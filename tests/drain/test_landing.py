@@ -295,6 +295,7 @@ def test_a_blocked_pod_stays_blocked_and_what_it_would_do_is_remarked() -> None:
 def test_the_victims_budgets_are_named(allowed: int, said: str, beyond: int) -> None:
     plan = crowded(grows=True, budgets=[a_budget("low", allowed=allowed, expected=2)])
     found = finding(plan, "placement-preempts")
+    assert (found.status, found.severity) == (Status.FAIL, Severity.HIGH)
     assert f"{beyond} beyond what their budgets allow" in found.message
     assert found.evidence[1].endswith(f"{said} budget default/low, which allows {allowed} now")
 
