@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order
 from kubectl_eksdoc.model.nodes import Node, Pod
 
-from . import nodes
+from . import nodes, preemption
 from . import placement as places
 from .choice import GIVEN, OrderedPlan, choose, timed, waves_of, without_a_second, without_homeless
 from .course import made
@@ -97,6 +97,7 @@ def put_together(world: DrainContext, chosen: OrderedPlan, by_eks: bool = False)
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
+                    *preemption.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
                     *slow_nodes.findings(timed.slow_nodes if timed else (), by_eks),
                 )
             )
@@ -405,15 +406,18 @@ def _both(one: ReplacementPlaces, other: ReplacementPlaces) -> ReplacementPlaces
         needs={**one.needs, **other.needs},
         unsure={**one.unsure, **other.unsure},
         blind=one.blind,
+        preemption=one.preemption.and_of(other.preemption),
     )
 
 
 def _blockers(changed: _Changed) -> tuple[Finding, ...]:
     world, landing = changed.world, changed.landing
+    evicted = (task.pod for given in changed.work.tasks.values() for task in given)
     said = (
         *world.refused.values(),
         *changed.judgement.findings(),
         *places.findings(world, landing),
+        *preemption.findings(world, landing.preemption, evicted),
     )
     return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
 

@@ -22,6 +22,7 @@ from .course import made
 from .filter_verdicts import restarted
 from .new_nodes import copy, fitting, one_of_each, surged
 from .nodes import DrainContext
+from .preemption import NOTHING, Placed, Preemption, preemption
 from .room import PlacementRoom, Reasons, WhyNot
 
 # New nodes for pods that find no place: how many, and like which of those that are there.
@@ -146,7 +147,7 @@ class ReplacementPlaces:
     drained. `unsure` are pods about which something that decides is not modelled or not read, with what it is;
     `tight` are pods beside which no node has room for one more like them once all have their places: they may find
     none where the scheduler fills nodes in another order; `blind` are nodes outside the targets that do not say what
-    room they have."""
+    room they have. `preemption`: whom the homeless would push out."""
 
     homeless: Mapping[str, PodWithoutPlace] = field(default_factory=dict)
     coming: Mapping[str, int] = field(default_factory=dict)
@@ -155,6 +156,7 @@ class ReplacementPlaces:
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
+    preemption: Preemption = NOTHING
     tight: frozenset[str] = frozenset()
 
     @property
@@ -341,12 +343,16 @@ class PlacementReservations:
     def landing(self, order: Iterable[str]) -> ReplacementPlaces:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         mark = self._room.mark()
+        landed: list[Placed] = []
         order = tuple(order)
         lost = []
         if not all(map(self._housed, order)):
-            lost = [(pod, node, new) for node in order for pod, new in self._lost(node)]
+            lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
+        if lost:
+            self._room.count_all()
         needed = dict.fromkeys([new for load in self._loads.values() for _, _, new in load.pods])
         tight = {kind for kind in needed if self._room.is_tight(kind)}
+        pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         kinds = dict.fromkeys([new for _, _, new in lost])
         reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
@@ -366,6 +372,7 @@ class PlacementReservations:
             dict(self._needs),
             {pod.uid: unsure[new] for pod, new in self._coming(unsure)},
             blind,
+            pushed_out,
             frozenset([pod.uid for pod, _ in self._coming(tight)]),
         )
 
@@ -381,11 +388,11 @@ class PlacementReservations:
     def _has_places(self, node: str) -> bool:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
 
-    def _lost(self, node: str) -> list[tuple[Pod, PodClass]]:
+    def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
         """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.
 
         For it, all of its pods go, so that what is missing is counted for the whole drain. That makes room for nodes
-        after it, which they have not as long as it stays.
+        after it, which they have not as long as it stays. `landed` grows by what has a place.
         """
         lost = []
         for pod, old, new in self._loads[node].pods:
@@ -394,7 +401,9 @@ class PlacementReservations:
                 place = self._move(pod, old, new)
                 if not place:
                     self._room.remember(new)
-            if not place:
+            if place:
+                landed.append((pod, new, place))
+            else:
                 lost.append((pod, new))
         pods = self._loads[node].pods
         if lost or not pods or node in self._admitted:

@@ -38,7 +38,7 @@ class Headroom:
 
 NOT_JUDGED = (
     "whether the subnets of the nodes on which pods land have addresses left",
-    "which pods of lower priority kube-scheduler deletes for a replacement that fits nowhere",
+    ("what happens to preempted pods: where they are scheduled, and which pods they preempt in turn"),
 )
 """What no plan says anything about."""
 

@@ -251,8 +251,20 @@ class PlacementRoom:
             seat.room.take(kind.placement.requests)
             self._log.append((seat, kind))
             return
-        self._occupancy.put(kind, seat.node.name)
-        self._log.append(partial(self._occupancy.take, kind, seat.node.name))
+        self._log.append(self._count(kind, seat.node.name))
+
+    def _count(self, kind: PodClass, name: str) -> Callable[[], object]:
+        """Put the pod so that it is counted by class, too; returns what takes it back."""
+        self._occupancy.put(kind, name)
+        return partial(self._occupancy.take, kind, name)
+
+    def count_all(self) -> None:
+        """From now on any pod can be taken off its node, those included of which only the room was counted."""
+        for i, step in enumerate(self._log):
+            if isinstance(step, tuple):
+                seat, kind = step
+                seat.room.take(kind.placement.requests, -1)
+                self._log[i] = self._count(kind, seat.node.name)
 
     def fits(self, kind: PodClass, name: str) -> bool:
         """Whether the node of that name takes such a pod."""

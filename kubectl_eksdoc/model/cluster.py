@@ -123,6 +123,7 @@ class Namespace:
 class PriorityClass:
     name: str
     value: int = 0
+    preempts: bool = True
 
 
 @frozen

@@ -354,7 +354,8 @@ class Pod:
     `not_ready_because`, while it is not Ready: the kubelet's reason (CrashLoopBackOff, ContainersNotReady …), or
     the scheduler's with its message where it found no node. `scheduled_at` and `ready_at` are the last
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
-    more than once. `branch` is there where it has security groups of
+    more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
+    (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
     its own; `calls`: with what it calls AWS; `noted`: which of `NOTED_FIELDS` it has. `pre_stop_s`: its preStop hooks
     sleep so long before its containers are asked to stop.
     """
@@ -381,6 +382,7 @@ class Pod:
     ready_at: datetime | None = None
     restarted: bool = False
     placement: Placement = NOWHERE_SPECIAL
+    preempts: bool = True
     branch: Branch | None = None
     calls: Calls = Calls()
     noted: tuple[str, ...] = ()

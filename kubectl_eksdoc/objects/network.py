@@ -233,6 +233,7 @@ class NamespaceObject(Object):
 
 class PriorityObject(Object):
     value: int | None = None
+    preemption_policy: str | None = None
 
 
 class LeaseSpec(Lean):
@@ -262,7 +263,8 @@ def namespace(given: NamespaceObject, share: SharedTexts) -> Namespace:
 def priority_class(given: PriorityObject, share: SharedTexts) -> PriorityClass:
     """The fact."""
     meta = given.metadata or Meta()
-    return PriorityClass(share.text(meta.name), given.value or 0)
+    preempts = given.preemption_policy != "Never"
+    return PriorityClass(share.text(meta.name), given.value or 0, preempts)
 
 
 def lease(given: LeaseObject, share: SharedTexts) -> Lease:

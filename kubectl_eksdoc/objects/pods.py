@@ -167,6 +167,7 @@ class PodSpec(PlacingSpec):
     node_name: str | None = None
     tolerations: msgspec.Raw = NO_RAW
     priority: int | None = None
+    preemption_policy: str | None = None
     host_network: bool | None = None
     service_account_name: str | None = None
     readiness_gates: list[_Gate] | None = None
@@ -261,6 +262,7 @@ def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
         ready_at,
         _RESTARTED.search(status.container_statuses) is not None,
         placement,
+        spec.preemption_policy != "Never",
         _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
         share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
         _noted(spec),

@@ -1,4 +1,4 @@
-"""Where pods land, in the plan, and what is missing where they do not."""
+"""Where pods land, in the plan, what is missing where they do not, and whom they would push out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain import preemption
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.plan import WhatIf
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.model.cluster import Cluster, NodePool
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, NodePool, PriorityClass
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS, VOLUME_ATTACHMENTS, Resource
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint
 from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, Placement, Requests, VolumeAttachment
-from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
+from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.planning import codes, finding, left, plan_of, target, verdict_of
 
 GIB = 1 << 30
@@ -234,6 +237,169 @@ def test_more_new_nodes_are_fewer_generations(surge: int, generations: int) -> N
 def test_what_nothing_replaces_lands_nowhere() -> None:
     plan = plan_of(pods=[a_pod("bare", owner=None), a_pod("web-0")], policy=DrainPolicy(force=True))
     assert {e.pod.name: e.lands_on for e in plan.evictions} == {"bare": "", "web-0": "roomy"}
+
+
+def one_of(name: str, cpu: int, node: str = "new-0", *, priority: int = 0, app: str = "low", **more: Any) -> Pod:
+    placement = more.pop("placement", Placement(Requests(cpu=cpu * 1000)))
+    return a_pod(name, node=node, owner=f"ReplicaSet/{app}", priority=priority, placement=placement, **more)
+
+
+HIGH = one_of("high-0", 2, "old-0", priority=1000, app="high")
+
+
+def crowded(*more: Pod, **facts: Any) -> DrainPlan:
+    return plan_of(crowd(*more, **facts), roomy=False)
+
+
+def crowd(*more: Pod, grows: bool = False, high: Pod = HIGH, room: int = 4, **facts: Any) -> Cluster:
+    """The pod high-0 on old-0, and one other node, new-0, that is full of two pods low-0 and low-1 of priority 0.
+
+    `grows`: Karpenter adds more nodes like new-0.
+    """
+    low = [one_of("low-0", 2), one_of("low-1", 2)]
+    new = a_room("new-0", room, "", labels=POOL["labels"] if grows else {})
+    given = {
+        "nodes": [a_node("old-0"), new],
+        "pods": [high, *low, *more],
+        "workloads": [a_workload("ReplicaSet/high", replicas=1), a_workload("ReplicaSet/low", replicas=2)],
+        "node_pools": [NodePool("general")] if grows else [],
+    } | facts
+    return a_cluster(**given)
+
+
+def test_who_waits_for_a_new_node_pushes_others_out_meanwhile() -> None:
+    plan = crowded(grows=True, priority_classes=[PriorityClass("gold", 1000), PriorityClass("none", 0)])
+    assert verdict_of(plan, "high-0") is PodVerdict.EVICT
+    found = finding(plan, "placement-preempts")
+    assert (found.status, found.severity, str(found.subject)) == (Status.FAIL, Severity.HIGH, "default/high")
+    assert found.message == (
+        "while its replacements wait for a new node (priority 1000 (gold)), the scheduler deletes others for the first "
+        "of them: 1 pod of lower priority, 0 beyond what their budgets allow"
+    )
+    assert found.evidence == (
+        "pod default/high-0 on old-0",
+        "deletes pod default/low-1 on new-0: priority 0 (none), no budget",
+    )
+
+
+def test_a_blocked_pod_stays_blocked_and_what_it_would_do_is_remarked() -> None:
+    plan = crowded()
+    assert verdict_of(plan, "high-0") is PodVerdict.BLOCKED
+    assert plan.evictions == ()
+    found = finding(plan, "placement-preempts")
+    assert (found.status, found.severity) == (Status.PASS, Severity.HIGH)
+    assert "they stay, since there is no place for them; evicted all the same" in found.message
+
+
+@pytest.mark.parametrize(("allowed", "said", "beyond"), [(0, "beyond", 1), (1, "within", 0)])
+def test_the_victims_budgets_are_named(allowed: int, said: str, beyond: int) -> None:
+    plan = crowded(grows=True, budgets=[a_budget("low", allowed=allowed, expected=2)])
+    found = finding(plan, "placement-preempts")
+    assert (found.status, found.severity) == (Status.FAIL, Severity.HIGH)
+    assert f"{beyond} beyond what their budgets allow" in found.message
+    assert found.evidence[1].endswith(f"{said} budget default/low, which allows {allowed} now")
+
+
+def test_unread_budgets_are_said() -> None:
+    """Only pods that the eviction endpoint asks no budget for go then: those that have not started."""
+    found = finding(
+        crowded(high=replace(HIGH, phase="Pending", ready=False), unread=[kinds.BUDGETS]),
+        "placement-preempts",
+    )
+    assert found.evidence[1].endswith("and its budgets were not read")
+
+
+@pytest.mark.parametrize(
+    "high",
+    [
+        replace(HIGH, preempts=False),
+        replace(HIGH, priority=0),
+        replace(HIGH, placement=Placement(Requests(cpu=5000))),
+        replace(HIGH, placement=Placement(Requests(cpu=2000), scheduler="volcano")),
+    ],
+    ids=["preemptionPolicy Never", "no lower priority", "too large for the node", "another scheduler"],
+)
+def test_who_pushes_nobody_out(high: Pod) -> None:
+    plan = crowded(high=high)
+    assert "placement-preempts" not in codes(plan)
+    assert verdict_of(plan, "high-0") is PodVerdict.BLOCKED
+
+
+def test_the_node_with_the_least_harm_is_taken() -> None:
+    dear = one_of("dear-0", 4, "new-1", priority=10, app="dear")
+    kept = one_of("kept-0", 4, "new-2", app="kept")
+    nodes = [
+        a_node("old-0"),
+        a_room("new-0", 4, ""),
+        a_room("new-1", 4, ""),
+        a_room("new-2", 4, ""),
+    ]
+    budgets = [a_budget("kept", allowed=0, expected=1), a_budget("low", allowed=0, expected=2)]
+    plan = crowded(dear, kept, nodes=nodes, budgets=budgets)
+    assert (
+        finding(plan, "placement-preempts").evidence[1].startswith("deletes pod default/dear-0 on new-1: priority 10")
+    )
+
+
+def test_replacements_that_were_placed_before_can_be_pushed_out() -> None:
+    cluster = a_cluster(
+        nodes=[a_node("old-0"), a_node("old-1"), a_room("new-0", 4, "")],
+        pods=[HIGH, one_of("low-9", 4, "old-1")],
+        workloads=[a_workload("ReplicaSet/high", replicas=1), a_workload("ReplicaSet/low", replicas=1)],
+    )
+    plan = plan_of(cluster, policy=DrainPolicy(order_nodes=("old-1", "old-0")), roomy=False)
+    assert [e.pod.name for e in plan.evictions] == ["low-9"]
+    found = finding(plan, "placement-preempts")
+    assert found.evidence[1] == "deletes the replacement of pod default/low-9 on new-0: priority 0, no budget"
+
+
+def test_what_a_kept_plan_is_asked_knows_whom_pods_push_out_that_go_only_then() -> None:
+    """The pod stays behind its budget; assumed to be free, it goes, and waits for a node that Karpenter adds."""
+    cluster = crowd(grows=True, budgets=[a_budget("high", allowed=0, expected=1)])
+    kept = WhatIf(cluster, [node for node in cluster.nodes if node.name == "old-0"], DrainPolicy())
+    assert "placement-preempts" not in codes(kept.plan)
+    free = DrainPolicy(assume_budgets=(("default/high", 1),))
+    assert "placement-preempts" in [each.code.name for each in kept.preview(free).blockers]
+    assert finding(kept.plan_for(free), "placement-preempts").status is Status.FAIL
+
+
+def test_replicas_are_one_finding() -> None:
+    plan = crowded(replace(HIGH, name="high-1", uid="high-1"))
+    assert finding(plan, "placement-preempts").evidence[0] == "pod default/high-0 on old-0, and 1 more like it"
+
+
+def test_one_that_is_evicted_is_enough_to_fail() -> None:
+    """Karpenter may add one more node: the first replica waits for it, the second stays."""
+    pool = NodePool("general", (("cpu", "8"),))
+    huge = [one_of(f"high-{i}", 4, f"old-{i}", priority=1000, app="high") for i in range(2)]
+    nodes = [a_node("old-0"), a_node("old-1"), a_room("new-0", 4, "", labels=POOL["labels"])]
+    plan = crowded(nodes=nodes, pods=[*huge, one_of("low-0", 4)], node_pools=[pool])
+    assert len(plan.evictions) == 1
+    assert finding(plan, "placement-preempts").status is Status.FAIL
+
+
+def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> None:
+    """Those with nobody below them need no examination, however many kinds they are."""
+    many = range(preemption.MOST_KINDS + 3)
+    lowest = [one_of(f"app{i}-0", 2, "old-0", app=f"app{i}") for i in many]
+    assert "placement-preempts" not in codes(crowded(pods=[*lowest, one_of("low-0", 2), one_of("low-1", 2)]))
+    rising = [one_of(f"app{i}-0", 2, "old-0", priority=i + 1, app=f"app{i}") for i in many]
+    plan = crowded(pods=[*rising, one_of("low-0", 2), one_of("low-1", 2)])
+    (unknown,) = (f for f in plan.unknowns if f.code.name == "placement-preempts")
+    assert sorted(unknown.evidence) == [f"pod default/app{i}-0 on old-0" for i in range(3)]
+
+
+def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
+    many = [a_room(f"new-{i}", 4, "") for i in range(preemption.MOST_NODES + 1)]
+    there = [one_of(f"low-{i}", 4, node.name) for i, node in enumerate(many)]
+    plan = crowded(nodes=[a_node("old-0"), *many], pods=[HIGH, *there])
+    assert "only the first 200 nodes were tried" in finding(plan, "placement-preempts").evidence[1]
+    # The first 200 do not help, since what fills them is more important; nobody knows of the last one.
+    stuck = [one_of(f"mid-{i}", 3, node.name, priority=2000, app="mid") for i, node in enumerate(many[:-1])]
+    tiny = [one_of(f"tiny-{i}", 1, node.name) for i, node in enumerate(many[:-1])]
+    plan = crowded(nodes=[a_node("old-0"), *many], pods=[HIGH, *stuck, *tiny, there[-1]])
+    found = finding(plan, "placement-preempts")
+    assert (found.status, found.evidence) == (Status.UNKNOWN, ("pod default/high-0 on old-0",))
 
 
 @st.composite

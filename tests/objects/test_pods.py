@@ -74,6 +74,7 @@ def test_a_whole_pod() -> None:
             "nodeName": "n-1",
             "terminationGracePeriodSeconds": 0,
             "priority": 2_000_000_000,
+            "preemptionPolicy": "Never",
             "tolerations": [{"operator": "Exists"}, {"key": "a", "value": "b", "effect": "NoSchedule"}],
             "volumes": volumes,
             "readinessGates": [{"conditionType": "target-health.elbv2.k8s.aws/x"}],
@@ -105,6 +106,7 @@ def test_a_whole_pod() -> None:
         ),
         readiness_gates=("target-health.elbv2.k8s.aws/x",),
         finalizers=("example.com/f",),
+        preempts=False,
     )
 
 
@@ -123,6 +125,11 @@ def test_how_long_its_pre_stop_hooks_sleep(hooks: list[Any], seconds: int) -> No
     """They run side by side; a hook that does anything else takes nobody knows how long."""
     containers = [{"name": f"c{i}"} | ({} if hook is None else {"lifecycle": hook}) for i, hook in enumerate(hooks)]
     assert a_pod_of(spec={"containers": containers}).pre_stop_s == seconds
+
+
+@pytest.mark.parametrize("given", [{"preemptionPolicy": None}, {"preemptionPolicy": "PreemptLowerPriority"}])
+def test_a_pod_preempts_unless_its_policy_says_never(given: dict[str, Any]) -> None:
+    assert a_pod_of(spec=given).preempts
 
 
 @pytest.mark.parametrize("controls", [True, False])

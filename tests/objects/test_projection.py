@@ -41,7 +41,9 @@ def test_every_kind_has_a_place_and_stands_to_be_empty() -> None:
 
 def test_every_field_may_be_null() -> None:
     nothing = dict.fromkeys(("labels", "ownerReferences", "annotations", "finalizers", "creationTimestamp"))
-    spec = dict.fromkeys(("volumes", "tolerations", "priority", "nodeName", "readinessGates", "selector", "template"))
+    spec = dict.fromkeys(
+        ("volumes", "tolerations", "priority", "preemptionPolicy", "nodeName", "readinessGates", "selector", "template")
+    )
     status = dict.fromkeys(("conditions", "containerStatuses", "initContainerStatuses", "phase", "disruptedPods"))
     for resource in BY_RESOURCE:
         observed(resource, meta=nothing, spec=spec, status=status, endpoints=None, webhooks=None)
@@ -146,7 +148,8 @@ def test_namespaces() -> None:
 
 
 def test_priority_classes_leases_pools_and_autoscalers() -> None:
-    assert fact(kinds.PRIORITY_CLASSES, value=-10) == PriorityClass("x", -10)
+    never = fact(kinds.PRIORITY_CLASSES, value=-10, preemptionPolicy="Never")
+    assert never == PriorityClass("x", -10, preempts=False)
     lease = fact(kinds.LEASES, spec={"holderIdentity": "h", "renewTime": "2026-11-20T08:00:00.000000Z"})
     assert lease == Lease("shop", "x", "h", T0)
     pool = fact(kinds.NODE_POOLS, spec={"limits": {"memory": "1Ti", "cpu": 1000}})

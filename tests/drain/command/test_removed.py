@@ -15,10 +15,10 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.nodes import Node, RunNote
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, RunNote
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_node
-from tests.drain.command.served import EVICTED, Machine, machine
+from tests.drain.command.served import EVICTED, Machine, cordoned, machine
 from tests.drain.command.test_runs import agreed, stopped_early, valid
 from tests.embedded.clients import worlds
 from tests.kube.field.test_cordons import lasting
@@ -80,6 +80,24 @@ def test_it_is_shown_and_taken_back_by_the_notes_on_another_machine(api: Api, on
     assert "rolled back" in status.out and "its journal is gone" not in status.out
     again = one.run("drain", "resume", run)
     assert again.code == 2 and "was rolled back" in again.err
+
+
+@pytest.mark.long
+def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps(
+    api: Api, one: Machine, other: Machine
+) -> None:
+    before = cordoned(api)
+    with one.running("drain", "run", *agreed(one)):
+        one.out.until(EVICTED)
+        run = removed(api)
+    assert one.code == 6 and f"drain rollback {run}" in one.err.getvalue(), one.err.getvalue()
+    assert "drain resume" not in one.err.getvalue() and "uncordon" not in one.err.getvalue()
+    asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    assert other.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0
+    assert cordoned(api) == before
+    for item in api.now(lambda plane: plane.store.list("nodes")):
+        assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ())
 
 
 @pytest.mark.long

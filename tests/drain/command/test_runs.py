@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,24 @@ def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine)
     assert run["journalNamespace"] == "kube-system" and f"drain status {run['run']} -w" in run["command"]
     unknown = other.run("drain", "status", "--attach", "nowhere")
     assert unknown.code == 2 and "there is no node nowhere" in unknown.err
+
+
+SOURCES = (("--demo",), ("--snapshot", "dump"))
+COMMANDS = [("run", "old-1"), ("status",), ("status", "--attach"), ("pause",), ("abort",), ("resume",), ("rollback",)]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(
+    source: tuple[str, ...], one: Machine, seen: Evictions
+) -> None:
+    """Before the subcommand, and before its own."""
+    wrong = []
+    for command, early in product(COMMANDS, (True, False)):
+        words = (*source, "drain", *command) if early else ("drain", *source, *command)
+        ran = one.run(*words)
+        if ran.code != 2 or "runs are of the live cluster" not in ran.err or seen.of:
+            wrong.append((words, ran))
+    assert wrong == []
 
 
 @pytest.mark.long

@@ -148,6 +148,24 @@ def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, 
         assert [c.intent.name for c in other.journal.adopt("r1", NOW).in_doubt] == ["web-1", "web-2"]
 
 
+def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands) -> None:
+    """The first wrote one more line at home before it was cut off; the second went on under the same number."""
+    api = cut_off(tmp_path, hands, "only-here")
+    with serving(api) as server:
+        hands.seconds += 70
+        second = Machine(server, tmp_path, "two", hands)
+        second.lock.take()
+        second.scribe = JournalWriter(second.journal.adopt("r1", NOW).next_number)
+        second.intends("web-3")
+        hands.seconds += 70
+        first = Machine(server, tmp_path, "one", hands)
+        first.lock.take()
+        stands = first.journal.adopt("r1", NOW)
+    assert sorted(change.intent.name for change in stands.in_doubt) == ["only-here", "web-1", "web-3"]
+    assert stands.dropped == ("entry 2 is there twice with different contents: two wrote at once",)
+    assert stands.leader == first.lock.holder
+
+
 def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: Hands) -> None:
     """It was away for so long that what was written down must not be done any more."""
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
