@@ -1,4 +1,4 @@
-"""What the user asks for: which nodes, and what a drain may do to their pods."""
+"""What the user asks for: which nodes, and what a drain may do to their pods; and chance that repeats itself."""
 
 from __future__ import annotations
 

@@ -2,5 +2,5 @@
 
 Belongs here: what is asked for it, and the recording of the answers.
 Never here: what of an answer may be written down (`kubernetes.redaction`, `objects.redaction`); how a file is
-laid out (`host.archive`).
+laid out (`host.dump`).
 """
