@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kubectl_eksdoc.check.baseline import ALL
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.model.findings import Code
 
 _HEAD = """\

@@ -70,7 +70,7 @@ class Witness(Enum):
 
 @frozen
 class ExpectedApply:
-    """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
+    """What an update says of the add-on, by what the chart renders for it (`manifests.rendered`).
 
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
     that its configuration values set, `today` those that today's set, None if they are not known; `schema`: the

@@ -1,4 +1,4 @@
-"""The fields of live objects, called as EKS calls them in its conflicts."""
+"""Fields: of configuration values and live objects, called as EKS calls them; what each does, and who uses that."""
 
 from __future__ import annotations
 

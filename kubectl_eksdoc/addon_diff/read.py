@@ -241,7 +241,7 @@ def look_back_on(session: ClusterSession, past: AddonPast) -> UpdateReview:
 
 @frozen
 class PreparedAddonUpdate:
-    """`plan` is of what is sent, which is what was asked for or what `run.guards.Sending` has `asked`; `guards`:
+    """`plan` is of what is sent, which is what was asked for or what `guards.Sending` has `asked`; `guards`:
     why it must not be."""
 
     plan: AddonPlan

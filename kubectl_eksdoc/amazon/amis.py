@@ -206,7 +206,7 @@ class ConcernedObjects(str, Enum):
     KIND = "kind"  # ``Kind.group``, of the core group ``Kind``; in spec
     FIELD = "field"  # ``Kind path``: objects of the kind that have the field
     IMAGE = "image"  # ends of images' repositories
-    SOFTWARE = "software"  # a name in `software.SOFTWARE`
+    SOFTWARE = "software"  # a name in `addon_needs.SOFTWARE`
     NODE_FLAG = "node flag"  # of the kubelet or the bootstrap script: in user data and AMIs, not in the cluster
     AMI = "AMI"  # a name of `amis.AmiFamily`
     INSTANCE = "instance type"  # how its name begins

@@ -4,103 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.plan import OF_FIELDS
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Side, SnapshotOrigin, made_earlier, read_of, since
-from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.model.kinds import NODES, PODS, CheckNeed, Resource
+from kubectl_eksdoc.model.kinds import CheckNeed
 
-from .checking import AS_ONE, Area, Gate, UpgradeCheck, asked_of, kin_of
-from .checks import (
-    addresses,
-    api_manifests,
-    control_plane,
-    group_updates,
-    sockets,
-    webhooks,
-    workloads,
-)
-from .checks import compatibility as programs
-from .checks import insights as insighted
-from .checks import release_notes as noted
-from .checks import software as running
-from .checks import version_skew as skewed
+from .checking import AS_ONE, asked_of, kin_of
 from .plan import CheckPlan
-
-# Every check there is; a new theme is one line here.
-
-
-ALL: tuple[UpgradeCheck, ...] = (
-    *control_plane.SUPPORT_CHECKS,
-    *control_plane.CHECKS,
-    *insighted.CHECKS,
-    *running.CHECKS,
-    *group_updates.CHECKS,
-    *group_updates.NODE_IMAGE_CHECKS,
-    *addresses.CHECKS,
-    *addresses.QUOTA_CHECKS,
-    *api_manifests.CHECKS,
-    *webhooks.CHECKS,
-    *webhooks.EXTENSION_CHECKS,
-    *skewed.CHECKS,
-    *programs.CHECKS,
-    *noted.CHECKS,
-    *sockets.CHECKS,
-    *workloads.UNHEALTHY_CHECKS,
-    *workloads.CHECKS,
-    *noted.SUMMARY_CHECKS,
-)
-
-CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
-"""What ``--only`` takes."""
-
-
-def known_codes() -> tuple[str, ...]:
-    """Their names: what a file of suppressions takes."""
-    return tuple(code.name for code in CODES)
-
-
-def codes_of(areas: Collection[str]) -> tuple[str, ...]:
-    """Names of the codes that are looked for in these, by what ``--area`` calls them."""
-    return tuple(dict.fromkeys(code.name for check in ALL if check.area.flag in areas for code in check.codes))
-
-
-_NEED_OF = {permissions.HELM_RELEASES.name: CheckNeed.HELM}
-
-
-def chosen(
-    only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()
-) -> tuple[UpgradeCheck, ...]:
-    """Those that find one of these codes, or all but those of `Area.WORKLOADS`; of one gate, or of all: none where
-    there are only parts of checks. `without`: opt-ins that are left out, with all that needs them."""
-    names = frozenset(only)
-    left_out = {need for name, need in _NEED_OF.items() if name in without}
-    found = tuple(
-        check
-        for check in ALL
-        if (any(code.name in names for code in check.codes) if names else check.area is not Area.WORKLOADS)
-        and (gate is None or check.gate is gate)
-        and left_out.isdisjoint(check.needs)
-    )
-    return () if all(check.part for check in found) else found
-
-
-def kinds_of(checks: Iterable[UpgradeCheck]) -> tuple[Resource, ...]:
-    """The lists that they judge by themselves. Nodes and pods are always read: which cluster it is, and how old its
-    nodes are, everything is told by."""
-    return tuple(dict.fromkeys((NODES, PODS, *(resource for check in checks for resource in check.kinds))))
-
-
-def needs_of(checks: Iterable[UpgradeCheck]) -> frozenset[CheckNeed]:
-    """What else they judge by."""
-    return frozenset(need for check in checks for need in check.needs)
-
+from .registry import ALL, codes_of
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 _NARROWING = (_SYMPTOM, _FILES, _GATE, "only", "area", "without", "changed-since", "refresh-insights", "target")

@@ -47,9 +47,9 @@ from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
-from .baseline import kinds_of, needs_of
 from .checking import CheckFacts, UpgradeCheck, UpgradePath, unknown, way, where
 from .plan import CheckPlan, CheckWish, plan_check
+from .registry import kinds_of, needs_of
 
 
 @frozen

@@ -71,7 +71,7 @@ class NameQuery:
 
 @frozen
 class BackgroundReads:
-    """How work is done beside this process: as by `host.background.begun`. `wait_s`: so long it is waited for."""
+    """How work is done beside this process: as by `host.signals.begun`. `wait_s`: so long it is waited for."""
 
     begin: Begin
     wait_s: float = WAIT_S
@@ -238,7 +238,7 @@ class Looking:
     beside: BackgroundReads | None = None
 
     def of(self, what: NameKind | OwnNames, cursor: Cursor, where: str = "") -> Iterable[Name]:
-        """As `candidates._Names.of`."""
+        """As `completion_candidates._Names.of`."""
         if isinstance(what, OwnNames):
             return _OWN[what](self, cursor)
         from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE

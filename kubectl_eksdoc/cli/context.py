@@ -82,7 +82,7 @@ class DrainRunEdges:
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.signals.told_to_stop")
     open_ground: OpenGround = late("wiring.runs.open_ground")
     open_dns: Callable[[Connection], Dns] = late("wiring.runs.open_dns")
-    packed_asker: Callable[[], bytes] = late("host.dns_load_archive.packed")
+    packed_dns_load: Callable[[], bytes] = late("host.dns_load_archive.packed")
     new_probe_id: Callable[[], str] = late("wiring.runs.new_probe_id")
     open_placing: Callable[[Connection], PlacingGround] = late("wiring.runs.open_placing")
     identity_of: Callable[[Connection, AwsRequest], Identity] = late("wiring.runs.identity_of")

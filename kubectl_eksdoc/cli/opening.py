@@ -1,4 +1,4 @@
-"""How every command opens the cluster that it reads together with the AWS side of it."""
+"""How every command opens what it reads, names it in what it proposes, and chooses look and exit code of its answer."""
 
 from __future__ import annotations
 

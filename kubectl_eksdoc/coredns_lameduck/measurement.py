@@ -199,10 +199,10 @@ def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
     return dns.evict(plan.affected[0])
 
 
-# The load generator's plan as it takes it, and what it prints, read: a JSON object a line (`asker.printing`).
+# The load generator's plan as it takes it, and what it prints, read: a JSON object a line (`dns_load.exchanges`).
 
 
-ASKER, VERSION = "eksdoc-dns-asker", 1
+PROGRAM, VERSION = "eksdoc-dns-load", 1
 _COUNTS = ("sent", "answered", "late", "lost", "refused", "failed", "unsure", "unsent")
 _LONGEST = 300
 
@@ -227,12 +227,11 @@ def asked(plan: MeasurePlan) -> str:
 
 
 def report_in(log: str) -> LoadReport | Unknown:
-    """What a log says, as far as it goes. Lines that are none of the load generator's are passed over: a sidecar or
-    a shell may
-    say something, too; a last line without its end is one that is being written."""
+    """What a log says, as far as it goes. Lines that are none of the load generator's are passed over: a sidecar or a
+    shell may say something, too; a last line without its end is one that is being written."""
     whole, _, _ = log.rpartition("\n")
     lines = [found for line in whole.splitlines() if (found := _object(line)) is not None]
-    head = next((line for line in lines if line.get("asker") == ASKER), None)
+    head = next((line for line in lines if line.get("program") == PROGRAM), None)
     refused = next((str(line["error"]) for line in lines if "error" in line), "")
     if refused:
         return Unknown(f"the load generator refused its plan: {refused}")

@@ -208,7 +208,7 @@ def _lasted(plan: MeasurePlan, report: LoadReport, pod: str, told_s: int) -> Ite
 def lost_until_s(plan: MeasurePlan, measured: DnsMeasurement) -> int | None:
     """Seconds from a pod being told to end to the end of the second in which the service lost the last answer; None
     where none was. A socket that is kept is left out: its flows live on by other rules
-    (`configured.judged_clients`)."""
+    (`configuration.judged_clients`)."""
     services = {target.name for target in plan.targets if not target.pod}
     found = []
     for zone in measured.zones:

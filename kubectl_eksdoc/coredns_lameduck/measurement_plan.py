@@ -251,9 +251,9 @@ def plan_measure(
     if isinstance(service, Absent) or not service.addresses:
         raise UsageError(f"there is no {where} with an address: nothing can be measured", _AUTO)
     chosen = zones(nodes, {pod.node for pod in stand.pods})
-    askers = [zone for zone in chosen if zone.node]
+    used = [zone for zone in chosen if zone.node]
     pods = tuple(
-        MeasurePod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{place}") for place, zone in enumerate(askers)
+        MeasurePod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{place}") for place, zone in enumerate(used)
     )
     owners = () if isinstance(facts.owners, Unknown) else facts.owners
     stale = tuple(owner for owner in owners if owner.age_s > OLD_S)
@@ -292,7 +292,7 @@ def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Abs
 # The pods that ask, and the ConfigMap that owns them and carries their program, as they are sent to the cluster.
 
 
-FILE = "asker.pyz"
+FILE = "dns-load.pyz"
 _FOLDER = "/eksdoc"
 _INTENT = {
     Happening.WATCH: "it changes nothing",

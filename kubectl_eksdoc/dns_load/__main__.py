@@ -1,4 +1,4 @@
-"""``python asker.pyz --plan JSON``: asks, prints what came of each second, and ends at its deadline or at SIGTERM.
+"""``python dns-load.pyz --plan JSON``: asks, prints what came of each second, and ends at its deadline or at SIGTERM.
 
 Exit codes: 0, also when told to end; 2, the plan is none.
 """

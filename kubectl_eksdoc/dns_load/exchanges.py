@@ -393,7 +393,7 @@ class Tally:
         return QueryResult.LATE if awake_s > self._asked.late else None
 
 
-NAME, VERSION = "eksdoc-dns-asker", 1
+NAME, VERSION = "eksdoc-dns-load", 1
 _QUANTILES = (0.5, 0.99, 1.0)
 
 
@@ -405,7 +405,7 @@ class LinePrinter:
 
     def begun(self, asked: LoadSettings, wall_s: float) -> None:
         """`wall_s`: seconds since 1970, UTC."""
-        self._line({"asker": NAME, "version": VERSION, "began": round(wall_s, 3), "seconds": asked.seconds})
+        self._line({"program": NAME, "version": VERSION, "began": round(wall_s, 3), "seconds": asked.seconds})
 
     def second(self, number: int, of: dict[QueryStream, TalliedSecond]) -> None:
         for stream, second in of.items():

@@ -1,4 +1,4 @@
-"""What can be said of a target before its pods are looked at."""
+"""Nodes that the user means, the facts indexed for judging them, and what is known before pods are looked at."""
 
 from __future__ import annotations
 

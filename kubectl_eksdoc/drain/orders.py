@@ -125,7 +125,7 @@ BY_NAME: dict[str, Strategy] = {
     "zone": zone_and_age,
     "name": by_name,
 }
-"""All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `soonest.soonest_first`)."""
+"""All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `soonest_first`)."""
 
 
 def _by(nodes: Sequence[NodeTraits], key: Callable[[NodeTraits], tuple[object, ...]]) -> list[str]:

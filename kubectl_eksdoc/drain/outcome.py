@@ -52,8 +52,8 @@ class TargetVerdict(str, Enum):
 class Eviction(NamedTuple):
     """One eviction of the order. `position` counts from 1 over the whole plan.
 
-    `lands_on` is the node where a place is reserved for its replacement, which may be a new one (see
-    `landing.new_nodes`); "" where there is none: nothing replaces it there, or it waits for a node that is added.
+    `lands_on` is the node where a place is reserved for its replacement, which may be a new one; "" where there is
+    none: nothing replaces it there, or it waits for a node that is added.
     `limits` name all of which only so many may be away at once (`DrainPlan.slots`), its budget among them; of its
     node the pods of a lower `tier` go first. `manner`: how it goes, for not all of them are evicted after all.
     """

@@ -1,6 +1,7 @@
 """What kubectl drain does not know about a pod: will it come back, lose work or data, or take others with it?
 
-Each rule is a pure function `(survey, pod) -> Said | None`; all of them are asked, and every answer is kept.
+Each rule is a pure function of `DrainContext` and `Pod` to `RuleResult | None`; all of them are asked, and every
+answer is kept.
 """
 
 from __future__ import annotations

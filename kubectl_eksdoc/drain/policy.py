@@ -1,4 +1,4 @@
-"""What the user asks for: which nodes, and what a drain may do to their pods."""
+"""What the user asks for: which nodes, and what a drain may do to their pods; and chance that repeats itself."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ AUTO = "auto"
 """We try several orders and keep the best."""
 
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
-"""What can be asked for instead: see `order.strategies.soonest_first` and `order.strategies`."""
+"""What can be asked for instead: each is explained in `drain.orders`."""
 
 
 BURST_S = 1.0

@@ -147,7 +147,7 @@ class _Book:
 class NodeWaves:
     """`of`: every node's wave, from 1; `gated`: none is begun before all of the wave before are done, else each begins
     when there is room for its pods. Within a wave the nodes of a smaller `generation` have their rounds first, for the
-    others need that they are drained (see `waves.generations`)."""
+    others need that they are drained (see `generations`)."""
 
     of: Mapping[str, int]
     generation: Mapping[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What one rule says about one pod; a pod's verdict is the worst of what all rules say."""
+"""What one rule says about one pod, of which the worst is its verdict; and verdicts as they would be if."""
 
 from __future__ import annotations
 

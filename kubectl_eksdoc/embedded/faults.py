@@ -1,4 +1,4 @@
-"""Faults that clients meet: answers that are not those of the API, that are late, or that never come."""
+"""Faults by the names that a user asks for: of answers that clients meet, of watches, and of the cluster itself."""
 
 from __future__ import annotations
 

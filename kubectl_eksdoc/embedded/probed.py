@@ -136,7 +136,7 @@ class AskedDns:
         asking_s = (self._plane.agenda.now - started) / timedelta(seconds=1)  # virtual
         began_s, real_s = self._plane.agenda.seconds - asking_s, asking_s / self._speed
         began = self._wall() - timedelta(seconds=real_s)
-        lines = [{"asker": "eksdoc-dns-asker", "version": 1, "began": began.timestamp(), "seconds": asked["seconds"]}]
+        lines = [{"program": "eksdoc-dns-load", "version": 1, "began": began.timestamp(), "seconds": asked["seconds"]}]
         for second in range(int(max(0.0, min(real_s - asked["timeout"] - _TOLD_AFTER_S, asked["seconds"])))):
             lines += self._second(asked, began_s, second)
         return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)

@@ -18,13 +18,13 @@ from kubectl_eksdoc.errors import ConfigError
 
 MOST_BYTES = 1 << 20
 
-_ASKER, _DNS = "kubectl_eksdoc.dns_load", "dns"
+_PROGRAM, _DNS = "kubectl_eksdoc.dns_load", "dns"
 _TYPES = ("ANY.CNAME", "ANY.OPT", "ANY.SOA", "IN.A", "IN.AAAA")
 """Of records that answers hold; dnspython imports them by name, and takes others as they are."""
 
 _MAIN = f"""\
 import sys
-from {_ASKER}.__main__ import main
+from {_PROGRAM}.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
 _NOTHING = '"""Only the load generator of kubectl-eksdoc is in here."""\n'
@@ -32,16 +32,16 @@ _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 
 
 def packed() -> bytes:
-    """A zipapp: ``python3 asker.pyz --plan JSON``.
+    """A zipapp: ``python3 dns-load.pyz --plan JSON``.
 
     Raises:
         ConfigError: dnspython is not installed, or it would not fit.
     """
-    files = {"__main__.py": _MAIN.encode(), f"{_ASKER.partition('.')[0]}/__init__.py": _NOTHING.encode()}
-    asker = _folder(_ASKER)
-    files |= {f"{_ASKER.replace('.', '/')}/{path.name}": path.read_bytes() for path in asker.glob("*.py")}
+    files = {"__main__.py": _MAIN.encode(), f"{_PROGRAM.partition('.')[0]}/__init__.py": _NOTHING.encode()}
+    program = _folder(_PROGRAM)
+    files |= {f"{_PROGRAM.replace('.', '/')}/{path.name}": path.read_bytes() for path in program.glob("*.py")}
     root = _folder(_DNS)
-    files |= {f"{_DNS}/{path.relative_to(root).as_posix()}": path.read_bytes() for path in _needed(root, asker)}
+    files |= {f"{_DNS}/{path.relative_to(root).as_posix()}": path.read_bytes() for path in _needed(root, program)}
     files |= dict(_licence())
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -67,10 +67,10 @@ def _folder(package: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def _needed(root: Path, asker: Path) -> list[Path]:
+def _needed(root: Path, program: Path) -> list[Path]:
     """Modules of dnspython that the load generator imports, those that they import as they are loaded, and record
     types."""
-    todo = [name for path in asker.glob("*.py") for name in _imported(path)]
+    todo = [name for path in program.glob("*.py") for name in _imported(path)]
     todo += [f"{_DNS}.rdtypes.{name}" for name in _TYPES]
     found: dict[str, Path] = {}
     while todo:

@@ -1,4 +1,4 @@
-"""Until a program is told to end: by Ctrl-C, by kill, or as its terminal is closed. What it holds is put away then.
+"""The end of processes: of this one when it is told to end, of those that it started, and work that goes on after it.
 
 Nothing is raised for it, as that may be within a lock of Python's own, which stays locked then. And such words often
 come twice, from a shell and its terminal: only the first counts. Who insists interrupts, from the third on.

@@ -1,4 +1,7 @@
-"""The user's file of keys for the screens: ``$XDG_CONFIG_HOME/eksdoc/keys.json``, or ``~/.config/eksdoc/keys.json``."""
+"""Files that a user writes: keys of the screens, and the order of nodes.
+
+The keys are in ``$XDG_CONFIG_HOME/eksdoc/keys.json``, or in ``~/.config/eksdoc/keys.json``.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .probe_result import (
     probed_nodes,
 )
 
-# What every flow does that makes short-lived pods: one object that owns them is made first, and removed at the end,
+# What every command does that makes short-lived pods: one object that owns them is made first, and removed at the end,
 # whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their
 # deadline, and the next one removes what is left.
 

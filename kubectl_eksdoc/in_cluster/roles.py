@@ -1,4 +1,4 @@
-"""Rights that are missing, as the objects by which an administrator gives them."""
+"""Objects that are printed for kubectl: roles for rights that are missing, all of an errand, budgets to begin with."""
 
 from __future__ import annotations
 

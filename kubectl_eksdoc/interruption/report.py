@@ -1,4 +1,4 @@
-"""Whether Karpenter hears of interruptions, in every format."""
+"""Whether Karpenter hears of interruptions: in sentences, tables and pages, and as the result that JSON prints."""
 
 from __future__ import annotations
 

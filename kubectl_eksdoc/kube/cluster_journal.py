@@ -105,7 +105,7 @@ class ClusterJournal:
         self._create(head_name(run), labels_of(run, HEAD), {}, data, lambda found: True)
 
     def open(self, run: str) -> Entries:
-        """What there is of a run that is to be adopted, which comes next. Raises: as `kube.journal.runs.read_run`."""
+        """What there is of a run that is to be adopted, which comes next. Raises: as `kube.runs.read_run`."""
         self._leads = self._stale = False
         stored = read_run(self._maps, run)
         self._run, self._batches = run, stored.batches

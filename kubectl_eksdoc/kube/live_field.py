@@ -62,7 +62,7 @@ _UNANSWERED = LostAnswer("its result is unknown: the connection to the cluster w
 
 
 class _Live(Protocol):
-    """The field itself, as `live.LiveRunField`: it answers with the very act that it was asked for."""
+    """The field itself, as `LiveRunField`: it answers with the very act that it was asked for."""
 
     def do(self, act: Act) -> None: ...
     def news(self, wait_s: float) -> Sequence[News]: ...

@@ -1,6 +1,4 @@
-"""Single looks at the cluster: what is under a pod's name, and which pods are on a node and which volumes
-are attached to it, right now.
-"""
+"""Whole lists and their news for a field, as its threads read them: tried again until they succeed or it is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request that may change something, and its answer: what the journal and the lock need of a connection."""
+"""Requests beside reading: changes, each sent once, objects and ConfigMaps that are made, and what we may do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From tokens to blocks. Source: github.com/coredns/caddy, caddyfile/parse.go."""
+"""A Corefile from its text: to tokens, from tokens to blocks (github.com/coredns/caddy, caddyfile/parse.go)."""
 
 from __future__ import annotations
 

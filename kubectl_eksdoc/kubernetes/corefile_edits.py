@@ -33,8 +33,8 @@ class _Change:
 
 
 def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
-    """CoreDNS waits so long in all when it ends (`plugins.lameduck_s`): each of its health plugins for its share, as
-    they wait one after the other. Where there is none, the first server block gets one."""
+    """CoreDNS waits so long in all when it ends (`corefile_plugins.lameduck_s`): each of its health plugins for its
+    share, as they wait one after the other. Where there is none, the first server block gets one."""
     health = [each for block in corefile.blocks for each in block.named("health")]
     if unread(corefile) or any(_elsewhere(corefile.text, token) for each in health for token in each.tokens):
         return NotEdited("a variable, or a snippet within health, may set lameduck as well")

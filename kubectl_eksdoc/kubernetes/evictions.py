@@ -1,13 +1,10 @@
-"""The eviction endpoint as a pure function: what the API server answers and does.
+"""The end of a pod: what the eviction endpoint answers, DisruptionTarget, a kubelet's refusal, preStop hooks.
 
 Source: pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create, canIgnorePDB, checkAndDecrement),
-Kubernetes v1.36. What belongs to the request (names, preconditions, conflicts) is in the second half.
-
-The DisruptionTarget condition of a pod: who sets it, and when the controller takes it back.
-
-Source: pkg/controller/disruption/disruption.go (nonTerminatingPodHasStaleDisruptionCondition,
-syncStalePodDisruption), pkg/registry/core/pod/storage/eviction.go (addConditionAndDeletePod), Kubernetes v1.36.
-It decides nothing about evictions: a budget counts its pods by readiness and `status.disruptedPods`.
+Kubernetes v1.36. Who sets the DisruptionTarget condition, and when the controller takes it back:
+pkg/controller/disruption/disruption.go (nonTerminatingPodHasStaleDisruptionCondition, syncStalePodDisruption),
+pkg/registry/core/pod/storage/eviction.go (addConditionAndDeletePod). It decides nothing about evictions: a budget
+counts its pods by readiness and `status.disruptedPods`.
 """
 
 from __future__ import annotations
@@ -186,7 +183,7 @@ def _forbidden(budget: Budget, why: EvictionCause, text: str) -> EvictionAnswer:
 # One eviction request from its arrival to its answer: method, version, names, preconditions, conflicts, retries.
 #
 # Source: pkg/registry/core/pod/storage/eviction.go (AcceptsGroupVersion, Create, propagateDryRun,
-# addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is in `evictions`; where pods
+# addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is above; where pods
 # and budgets live is the caller's (`EvictionStore`), and so is waiting between retries (500 ms in the server).
 
 

@@ -1,4 +1,6 @@
-"""Which budgets guard which pods, for as many of both as a large cluster has.
+"""Budgets of pods, and what else guards: URLs that may be shown, kube-proxy's mode, pod security, rules of RBAC.
+
+Which budgets guard which pods is found for as many of both as a large cluster has.
 
 A budget selects pods of its own namespace; the empty selector of policy/v1 selects all of them, an
 invalid one none (pkg/registry/core/pod/storage/eviction.go: getPodDisruptionBudgets).

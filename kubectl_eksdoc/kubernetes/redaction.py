@@ -2,7 +2,7 @@
 
 Belongs here: which keys are kept because something is judged by them, digests, and what looks like a secret whatever
 its key.
-Never here: the shapes of objects (`objects`), of AWS's answers (`aws.keeping`), and files.
+Never here: the shapes of objects (`objects`), of AWS's answers (`aws.recorded`), and files.
 """
 
 from __future__ import annotations

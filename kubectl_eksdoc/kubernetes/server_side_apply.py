@@ -320,9 +320,10 @@ def apply(
 ) -> AppliedDocument | Conflicts | ApplyRefused:
     """`live` (None: there is none yet) after `manager` applied `config` at `now`; with `force` nothing conflicts.
 
-    `reset` are fields that are never owned, as in `entries.updated`. A null in `config` takes a plain value away, even
-    a creationTimestamp, which the server puts back as it does for any update; whoever does that, or defaults, asks
-    `entries.settled` once more. Raises MalformedEntries where `live` has managedFields that no server wrote.
+    `reset` are fields that are never owned, as in `managed_fields.updated`. A null in `config` takes a plain value
+    away, even a creationTimestamp, which the server puts back as it does for any update; whoever does that, or
+    defaults, asks `managed_fields.settled` once more. Raises MalformedEntries where `live` has managedFields that no
+    server wrote.
     """
     refusal = _refusal(config, schema.root)
     if refusal is not None:

@@ -1,4 +1,4 @@
-"""What CoreDNS is called where EKS or kubeadm installs it: its Deployment, ConfigMap, container and add-on alike."""
+"""CoreDNS: what it is called where EKS or kubeadm installs it, its Corefile as read, and DNS as it was measured."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class CorefileRefusal:
 
 
 MEASURE_LABEL = "eksdoc.io/dns-measure"
-MARKS = ProbeLabels(MEASURE_LABEL, "asker", 16 << 20)
+MARKS = ProbeLabels(MEASURE_LABEL, "load-generator", 16 << 20)
 """Some 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""
 
 UDP, TCP, KEPT = "udp", "tcp", "udp-kept"

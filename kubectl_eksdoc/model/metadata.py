@@ -1,6 +1,6 @@
-"""What is done so that pods reach the instance metadata service: effects as data, each with what was there before.
+"""The instance metadata service: changes by which pods reach it, and what a probe of it prints, as data.
 
-Tokens stay as they are: IMDSv1 is never allowed for the sake of a pod.
+A change has what was there before. Tokens stay as they are: IMDSv1 is never allowed for the sake of a pod.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Objects that are put into a cluster: which kinds, how one is named to people, and why one was not taken."""
+"""Objects that are put into a cluster, pods of ours among them; what spec and volumes of a pod demand of its node."""
 
 from __future__ import annotations
 

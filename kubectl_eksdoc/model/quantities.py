@@ -1,7 +1,8 @@
-"""Amounts of resources as Kubernetes writes them (``250m``, ``1.5Gi``, ``2e3``), as exact whole numbers.
+"""Amounts of resources, durations and versions, as Kubernetes writes them and as numbers.
 
-The grammar is that of apimachinery's ``resource.ParseQuantity`` (pkg/api/resource/quantity.go). Sums must be
-exact before they are rounded, so an amount is a count of billionths, the smallest unit there is.
+The grammar of amounts (``250m``, ``1.5Gi``, ``2e3``) is that of apimachinery's ``resource.ParseQuantity``
+(pkg/api/resource/quantity.go). Sums must be exact before they are rounded, so an amount is a count of billionths, the
+smallest unit there is.
 """
 
 from __future__ import annotations

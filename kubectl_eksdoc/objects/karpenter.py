@@ -1,4 +1,4 @@
-"""What Karpenter makes nodes by: its NodePools, and their EC2NodeClasses.
+"""Karpenter's NodePools, EC2NodeClasses and Events of interruptions; and how each kind that is read becomes facts.
 
 Source of the shapes: karpenter v1.14.1 and v0.37 (karpenter.sh and karpenter.k8s.aws, v1 and v1beta1, alike in what is
 read here). AWSNodeTemplate and Provisioner, which came before, are not read.

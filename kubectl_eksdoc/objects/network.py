@@ -1,4 +1,4 @@
-"""Services, EndpointSlices, target group bindings and webhook configurations."""
+"""Services and what sends to them, webhooks, APIServices, CustomResourceDefinitions, and small kinds as namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of their node's files pod templates mount: their hostPaths, and which sockets their containers name."""
+"""What few pods have, decoded from parts of their specs: hostPaths and sockets, branch interfaces, calls to AWS."""
 
 from __future__ import annotations
 

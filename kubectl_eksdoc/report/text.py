@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import duration
 
-# How text may look: width, colour, signs. Decided once at the boundary and handed to every renderer.
+# How text may look: width, colour, signs. Decided once at the boundary and handed to every format.
 
 
 NARROWEST = 60

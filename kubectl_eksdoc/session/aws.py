@@ -25,7 +25,7 @@ def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
     Raises:
         ConfigError: the kubeconfig cannot be used.
         UsageError: nothing says which region, or which cluster.
-        AwsError: as `believing.believed`.
+        AwsError: as `aws.asking.believed`.
     """
     from kubectl_eksdoc.aws.asking import believed
 

@@ -103,7 +103,7 @@ class ClusterSession:
     def aws(self) -> VerifiedCluster | Unknown:
         """
         Raises:
-            AwsError, UsageError: as `believing.believed`, unless the needs let it be unknown.
+            AwsError, UsageError: as `aws.asking.believed`, unless the needs let it be unknown.
         """
         use = self.needs.aws
         found: VerifiedCluster | Unknown = LEFT_OUT

@@ -1,4 +1,4 @@
-"""The disruption controller: it writes the status of budgets.
+"""Disruptions of pods: budgets' status, stale DisruptionTargets, the eviction subresource; and admission of new pods.
 
 Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePdbStatus), Kubernetes v1.36.
 """

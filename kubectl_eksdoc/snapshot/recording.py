@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from kubectl_eksdoc.addon_diff import read as addons
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.check import read as check
-from kubectl_eksdoc.check.baseline import ALL, chosen
+from kubectl_eksdoc.check.registry import ALL, chosen
 from kubectl_eksdoc.coredns_lameduck import read as dns
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError

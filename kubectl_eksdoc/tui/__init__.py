@@ -2,5 +2,5 @@
 
 Belongs here: screens, keys, what is chosen and how it is undone; the only package that imports Textual.
 Never here: a rule of Kubernetes, of a plan or of a run. What is chosen (`model`, `edits`, `knobs`) and what stands in
-the tables (`sheets`) do without Textual, and are tested without it.
+the tables (`tui.tables`) do without Textual, and are tested without it.
 """

@@ -65,7 +65,7 @@ _UNKNOWN = {
 
 
 class ReplayedRun:
-    """A `tui.run.state.ActiveRun`. Mutable; nobody can wish anything of it any more."""
+    """A `screen_ports.ActiveRun`. Mutable; nobody can wish anything of it any more."""
 
     kind = RunKind.DRAIN
     view = None

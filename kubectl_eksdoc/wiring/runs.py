@@ -1,4 +1,4 @@
-"""A run on the live cluster: its lock, its journal in two places, and the field on which it acts."""
+"""What runs, changes and probes have of the live cluster and of this machine, but for the lock of a run."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ ELSEWHERE = (
     questions.LAST_ACCESSED,
 )
 """Acts, what moto's server does not answer, and what only --evidence asks: they are denied in test_insights,
-test_target_health, test_metadata_changes and cli/metadata/test_served."""
+test_target_health, test_metadata_changes and imds_probe/command/test_served."""
 
 
 DENIED = [each for each in questions.ALL if not each.free and each not in ELSEWHERE]

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.baseline import ALL
 from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, way
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.cluster import Cluster

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.baseline import ALL
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.eks import PASSING, READINESS, EksCluster, Insight, UpgradeFacts
 from kubectl_eksdoc.model.findings import Code, Finding, Status

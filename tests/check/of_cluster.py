@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.check.baseline import chosen, kinds_of
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen, kinds_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.baseline.side import read_of
-from kubectl_eksdoc.check.baseline import ALL, CODES, against, chosen
+from kubectl_eksdoc.check.baseline import against
 from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
+from kubectl_eksdoc.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import BUDGETS

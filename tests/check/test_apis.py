@@ -13,10 +13,10 @@ import pytest
 from kubectl_eksdoc.amazon import removed_apis
 from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, Tables, removed_api
 from kubectl_eksdoc.amazon.written_kinds import going, resource_of
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.checks import api_manifests
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import (
     ApiUsage,

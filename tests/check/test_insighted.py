@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
 from kubectl_eksdoc.check.node_steps import checklist
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.steps import Phase
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown

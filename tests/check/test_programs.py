@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import ALL as ALL_CHECKS
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
 from kubectl_eksdoc.check.node_steps import checklist
+from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
 from kubectl_eksdoc.model.kinds import Absent

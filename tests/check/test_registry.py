@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.written_kinds import going
-from kubectl_eksdoc.check.baseline import ALL, CODES, chosen
 from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradeCheck, UpgradePath, way
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiUsage, KindUsage, ManifestText, Unread
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.skew import NoPath
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradePath, way, where
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import CODES, chosen, needs_of
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
 from kubectl_eksdoc.check.rollback import LOOKS, way_back
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
 from kubectl_eksdoc.model.connection import CommandTarget

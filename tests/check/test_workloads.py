@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import ALL, chosen, codes_of
 from kubectl_eksdoc.check.checking import Area, CheckFacts
+from kubectl_eksdoc.check.registry import ALL, chosen, codes_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.workloads import PodTemplate, Workload

@@ -1,4 +1,4 @@
-"""Core is pure, and its dataclasses are frozen and slotted: what import contracts cannot see."""
+"""What decides is pure, and its dataclasses are frozen and slotted: what import contracts cannot see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contracts.source import PACKAGE, ROOT, contracts, files, name, text, 
 PURE = [ROOT.joinpath(*module.split(".")) for module in contracts()["pure"]["source_modules"].split()]
 TOUCHING = {"command", "apply"}
 """What a feature calls so touches the world; `read` asks the session alone."""
-CORE = [
+DECIDING = [
     path
     for each in PURE
     for path in (*files(each), each.with_suffix(".py"))
@@ -61,20 +61,20 @@ def impurities(module: ast.Module) -> Iterator[str]:
 
 @cache
 def found() -> tuple[list[str], list[str]]:
-    """What is impure in core, and its loose dataclasses."""
+    """What is impure where nothing may be, and its loose dataclasses."""
     impure, loose = [], []
-    for path in CORE:
+    for path in DECIDING:
         if MAY_BE_IMPURE.search(text(path)):
             impure += [f"{name(path)} {what}" for what in impurities(tree(path))]
         loose += [f"{name(path)} {what}" for what in LOOSE.findall(text(path))]
     return impure, loose
 
 
-def test_core_reads_and_changes_nothing() -> None:
-    assert found()[0] == [], "core must be pure"
+def test_what_decides_reads_and_changes_nothing() -> None:
+    assert found()[0] == [], "what decides must be pure"
 
 
-def test_facts_of_core_are_frozen() -> None:
+def test_its_facts_are_frozen() -> None:
     assert found()[1] == [], "these hold facts that could change"
 
 

@@ -153,7 +153,7 @@ class World:
         asked = json.loads(self.made[pod]["spec"]["containers"][0]["command"][-1])
         began = self.began[pod]
         wall = START.timestamp() + began
-        lines: list[Doc] = [{"asker": "eksdoc-dns-asker", "version": 1, "began": wall, "seconds": asked["seconds"]}]
+        lines: list[Doc] = [{"program": "eksdoc-dns-load", "version": 1, "began": wall, "seconds": asked["seconds"]}]
         for t in range(max(0, int(self.now - began - asked["timeout"] - 1.5))):
             for target in asked["targets"]:
                 lines += [

@@ -1,4 +1,4 @@
-"""The real asker, as a process, over real sockets, while a DNS server leaves a service: what is lost, and why.
+"""The real load generator, as a process, over real sockets, while a DNS server leaves a service: what is lost, and why.
 
 How fast the machine is decides nothing: each step waits for the one before, and a run in which the order of things that
 is meant did not come about (the proxy heard of it only after lameduck was over) is made again.
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import LONGEST_S, Leaving, answering, several, until
+from tests.dns.load_generator import Asking, asking, plan
 from tests.dns.responder import HOSTS, Behaviour, has_v6
 from tests.dns.service import Service, serving
 

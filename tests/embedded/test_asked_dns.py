@@ -41,9 +41,9 @@ class Plane:
     def asks(self, addresses: dict[str, str]) -> None:
         targets = [{"name": name, "address": address, "port": 53} for name, address in addresses.items()]
         asked = {"targets": targets, "transports": ["udp"], "rate": 10, "seconds": 300, "timeout": 5}
-        container: Doc = {"name": "asker", "image": "python", "command": ["python3", json.dumps(asked)]}
+        container: Doc = {"name": "load-generator", "image": "python", "command": ["python3", json.dumps(asked)]}
         labels = {"eksdoc.io/dns-measure": "cafe"}
-        meta = {"name": "asker", "namespace": "default", "labels": labels}
+        meta = {"name": "load-generator", "namespace": "default", "labels": labels}
         spec = {"nodeName": "n1", "restartPolicy": "Never", "containers": [container]}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
         self.plane.registry.create("pods", pod, "default")
@@ -58,8 +58,8 @@ class Plane:
         self.plane.registry.delete(item, DeleteOptions(grace_s=grace_s, uid=item.uid))
 
     def lines(self) -> list[dict[str, Any]]:
-        pod = self.plane.registry.get("pods", ("default", "asker")).doc
-        text = self.dns.logs(pod, "asker")
+        pod = self.plane.registry.get("pods", ("default", "load-generator")).doc
+        text = self.dns.logs(pod, "load-generator")
         assert text is not None
         return [json.loads(line) for line in text.splitlines()]
 

@@ -237,14 +237,14 @@ def test_what_asks_dns_is_packed_from_it(installed: Path, tmp_path: Path) -> Non
     program = (
         f"import io, sys, zipfile; sys.path[:0] = [{str(lib)!r}]\n"
         "from kubectl_eksdoc.host.dns_load_archive import packed\n"
-        "open('asker.pyz', 'wb').write(packed())\n"
-        "names = zipfile.ZipFile('asker.pyz').namelist()\n"
+        "open('dns-load.pyz', 'wb').write(packed())\n"
+        "names = zipfile.ZipFile('dns-load.pyz').namelist()\n"
         "sys.exit(not {'dns/LICENSE', 'dns/message.py', '__main__.py'} <= {*names})\n"
     )
     python = pythons()[max(NEW)]
     done = subprocess.run([python, "-I", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    asked = subprocess.run([python, "-I", "asker.pyz", "--plan", "{"], cwd=tmp_path, capture_output=True, text=True)
+    asked = subprocess.run([python, "-I", "dns-load.pyz", "--plan", "{"], cwd=tmp_path, capture_output=True, text=True)
     assert "ModuleNotFoundError" not in asked.stderr and asked.returncode != 0
 
 

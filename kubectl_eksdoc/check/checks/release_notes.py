@@ -290,7 +290,7 @@ def _sum(facts: CheckFacts, need: CheckNeed, code: CodeName) -> Iterator[Finding
 
 
 def _check(code: CodeName, area: str) -> UpgradeCheck:
-    """Which lists of the cluster the other command reads, its flow knows."""
+    """Which lists of the cluster the other command reads, is in its `read`."""
     (ask,) = Code.of(code).asks
     check = UpgradeCheck.of(code, partial(_sum, need=CheckNeed(ask), code=code))
     return replace(check, codes=(*check.codes, *Code.of_area(area)))

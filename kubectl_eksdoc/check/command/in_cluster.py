@@ -203,8 +203,8 @@ def _granted(
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.cli.rights import commands
 
-    from ..baseline import needs_of
     from ..read import kinds_for
+    from ..registry import needs_of
 
     past = commands.CHANGED if request.since is not None else ()
     target = request.target or commands.NEXT
@@ -257,7 +257,7 @@ _NO_AWS = "--no-aws"
 def _of_aws(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck]) -> str:
     from kubectl_eksdoc.cli.rights import commands
 
-    from ..baseline import needs_of
+    from ..registry import needs_of
 
     if request.no_aws:
         return f"It asks AWS nothing ({_NO_AWS}), and needs no role."

@@ -70,7 +70,7 @@ With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and some
 
 
 def _codes() -> Iterable[str]:
-    from ..baseline import CODES
+    from ..registry import CODES
 
     return [code.name for code in CODES]
 
@@ -273,8 +273,8 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
     """
     from kubectl_eksdoc.model.findings import Code
 
-    from ..baseline import chosen
     from ..checking import Gate
+    from ..registry import chosen
 
     named = ", ".join((*request.only, *request.areas))
     if not checks and chosen(request.codes, Gate(request.gate) if request.gate else None):

@@ -230,15 +230,15 @@ def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...
     """The finding codes that --only and --area ask for; none where neither is given."""
     if not areas:
         return tuple(only)
-    from ..baseline import codes_of
+    from ..registry import codes_of
 
     return tuple(dict.fromkeys((*only, *codes_of(areas))))
 
 
 def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     """Which checks are made."""
-    from ..baseline import chosen
     from ..checking import Gate
+    from ..registry import chosen
     from ..symptoms import Symptom, codes_of
 
     codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
@@ -338,7 +338,7 @@ def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
         return ()
     from kubectl_eksdoc.host.check_files import read_suppressions
 
-    from ..baseline import known_codes
+    from ..registry import known_codes
 
     return read_suppressions(request.suppressions, known_codes())
 

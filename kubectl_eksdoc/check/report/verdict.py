@@ -95,7 +95,7 @@ def partly(plan: CheckPlan) -> str:
     gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
     only = plan.wish.only
     if plan.wish.areas:
-        from ..baseline import codes_of
+        from ..registry import codes_of
 
         only -= frozenset(codes_of(plan.wish.areas))
     named = {"--area": plan.wish.areas, "--only": sorted(only)}

@@ -1,4 +1,4 @@
-"""What each command asks AWS."""
+"""What each command asks AWS; and a right of a command as data, with what its answer lacks without it."""
 
 from __future__ import annotations
 

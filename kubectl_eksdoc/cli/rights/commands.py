@@ -1,4 +1,4 @@
-"""The rights of drains: to plan them, to run them, and to look at runs."""
+"""The rights of each command, put together from the records in knowledge/rights.json."""
 
 from __future__ import annotations
 

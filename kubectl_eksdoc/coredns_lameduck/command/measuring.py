@@ -78,7 +78,7 @@ def measuring(measure: Measurement, around: CommandContext) -> CommandAnswer:
         dns = edges.open_dns(around.connection)
         plan = prepared(cluster.nodes, ground, dns, edges.new_probe_id(), manner)
         tell_unread(plan.unread, COMMAND, around)
-        asking = _Asking(measure, around, cluster, ground, dns, edges.packed_asker())
+        asking = _Asking(measure, around, cluster, ground, dns, edges.packed_dns_load())
         return _dry(asking, plan) if measure.dry else _measured(asking, plan)
 
 

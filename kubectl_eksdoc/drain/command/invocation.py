@@ -164,7 +164,7 @@ class RunInvocation:
         """The lock is ours while it is open; `wait_s`: so long another one's is waited for.
 
         Raises:
-            as `wiring.runs.open_run`; an error within says how to go on.
+            as `drain.run.apply.open_run`; an error within says how to go on.
         """
         around, keeping, edges = self.around, self.keeping, self.around.edges
         make = self.face_of or partial(RunOutput, around, keeping.run)

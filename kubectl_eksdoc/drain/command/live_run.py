@@ -197,7 +197,7 @@ Carry = Callable[[FaceOf], RunSummaryView]
 
 @dataclass(eq=False)
 class LiveRun:
-    """A `tui.run.state.ActiveRun`, and the face of its run. Mutable; the thread does not end before the run has,
+    """A `screen_ports.ActiveRun`, and the face of its run. Mutable; the thread does not end before the run has,
     whatever becomes of the screens. `overrule` tells others that what they asked for holds no more."""
 
     run: str

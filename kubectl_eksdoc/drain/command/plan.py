@@ -1,4 +1,4 @@
-"""``kubectl eksdoc drain plan``: parse, ask the flow, return what the renderer says."""
+"""``kubectl eksdoc drain plan``: what is typed, what is read for it, and the plan in the format that was asked for."""
 
 from __future__ import annotations
 

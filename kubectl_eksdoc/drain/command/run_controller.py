@@ -1,8 +1,7 @@
-"""The desk of the screens: it plans, checks, begins, goes on with and gives back runs as the commands do, and keeps the
-one that is under way in a thread of this process.
+"""What commands and screens do with runs: what is left of one is planned for the cluster as it is and carried out, also
+by a pod that is started again; for the screens runs are begun, resumed and given back in a thread of this process.
 
-What is left of a run, planned for the cluster as it is, and carried out. Who shows it and asks for what must be
-typed is somebody else: the command, or the screens.
+Who shows it and asks for what must be typed is somebody else: the command, or the screens.
 """
 
 from __future__ import annotations
@@ -291,7 +290,7 @@ def _check_unlocked(runs: RunStore) -> None:
 
 @dataclass(eq=False)
 class RunController:
-    """A `tui.run.state.ScreenRunController`. Mutable. `reach` says how the cluster is reached, when that is asked
+    """A `screen_ports.ScreenRunController`. Mutable. `reach` says how the cluster is reached, when that is asked
     first; `speed`: so many seconds of it pass in one of ours."""
 
     around: CommandContext

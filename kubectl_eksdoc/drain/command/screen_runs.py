@@ -144,8 +144,8 @@ class ScreenRuns:
 
 
 class _LateRunController:
-    """A desk that is made when it is asked first: the first paint must not pay for it. Mutable; it is asked from
-    several threads, and made once."""
+    """A `RunController` that is made when it is asked first: the first paint must not pay for it. Mutable; it is
+    asked from several threads, and made once."""
 
     def __init__(self, make: Callable[[], RunController]) -> None:
         self._make = make

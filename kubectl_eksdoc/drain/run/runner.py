@@ -186,9 +186,8 @@ def attach(
 class RunEnvironment:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
     sees where it stands, `explain` is told every minute in which nothing happens why, `left` what was done if an error
-    ends it; `hooks`: which of
-    `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is held, and kept alive, by whoever made
-    this. `check` raises what forbids to drain by a plan of the cluster as it is."""
+    ends it; `hooks`: for which of `actions.BEFORE_WAVE` and `AFTER_WAVE` the field has a command. The lock is held, and
+    kept alive, by whoever made this. `check` raises what forbids to drain by a plan of the cluster as it is."""
 
     field: Field
     journal: RunJournal

@@ -1,4 +1,7 @@
-"""The resources kube-apiserver 1.36.2 serves by itself; the tests compare whole recorded discovery answers."""
+"""The resources kube-apiserver 1.36.2 serves by itself, and its answers that are no object: Status documents.
+
+The tests compare whole recorded discovery answers.
+"""
 
 from __future__ import annotations
 

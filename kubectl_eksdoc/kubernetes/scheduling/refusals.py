@@ -1,4 +1,4 @@
-"""What a filter says of a node it does not let a pod run on."""
+"""What filters say of a node they refuse; and those that look at nothing but the node."""
 
 from __future__ import annotations
 

@@ -289,9 +289,9 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
 def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
     if not _chooses(command):
         return rights.in_cluster(name, command.flags, opted)
-    from kubectl_eksdoc.check.baseline import needs_of
     from kubectl_eksdoc.check.command.request import chosen_from
     from kubectl_eksdoc.check.read import kinds_for
+    from kubectl_eksdoc.check.registry import needs_of
 
     held: tuple[Right, ...] = ()
     if not command.args.kubeconfig_secret:
@@ -307,8 +307,8 @@ def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple
 def _of_aws(command: Invocation, name: str) -> tuple[AwsOperation, ...]:
     found = rights.of_aws(name)
     if _chooses(command) and not name.endswith(IN_CLUSTER):
-        from kubectl_eksdoc.check.baseline import needs_of
         from kubectl_eksdoc.check.command.request import chosen_from
+        from kubectl_eksdoc.check.registry import needs_of
 
         besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
         return (*registered.asked(needs_of(chosen_from(command.args))), *besides)

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets that have pods on marked nodes: how many pods stand, must stay, may go, and go by the plan."""
+"""Tables of budgets with pods on marked nodes, of workloads that have none, of what blocks, and of rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every node of the cluster: what it is, whether it is marked, and what the plan does with it."""
+"""Every node of the cluster and what the plan does with it; which of them are shown, and in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pods of a node, in the order in which they are evicted; the pods of a budget, wherever they are."""
+"""Tables of pods, by node or by budget, and of knobs; and a table as a widget takes it, its rows made when drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waves as a Gantt: when each node is cordoned, empty and done; below, what is not drained and why."""
+"""The waves as a Gantt, two plans beside each other, and all that the pages need of a plan, made with it."""
 
 from __future__ import annotations
 

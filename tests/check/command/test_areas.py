@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import codes_of
+from kubectl_eksdoc.check.registry import codes_of
 from tests.cli.running import run_cli
 
 WORKLOADS = ("check", "--demo", "--area", "workloads")

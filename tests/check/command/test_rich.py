@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import ALL
 from kubectl_eksdoc.check.checking import Area, UpgradeCheck
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli.rights import commands
 from tests.check.command.asked import RICH, document
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.check.baseline import ALL
 from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right, commands
 from kubectl_eksdoc.embedded.serving.api import Api, Setup

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import Area, CheckFacts, Gate, UpgradeCheck
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, Suppression, When

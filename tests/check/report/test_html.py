@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.check.report.shown import MOST_ALIKE
 from kubectl_eksdoc.drain.course import Span

@@ -8,9 +8,9 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.baseline import chosen
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.report import verdict
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject

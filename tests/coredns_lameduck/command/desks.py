@@ -47,7 +47,7 @@ class Desk:
             open_ground=lambda connection, namespace, marks=None: Ground(world),  # type: ignore[arg-type]
             open_dns=lambda connection: world,
             new_probe_id=lambda: "cafe",
-            packed_asker=lambda: b"program",
+            packed_dns_load=lambda: b"program",
         )
         return called(
             COMMAND,

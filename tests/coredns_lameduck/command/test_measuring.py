@@ -89,7 +89,7 @@ def test_a_dry_run_prints_what_kubectl_takes() -> None:
     ran = desk.run(ROLLOUT, "--dry-run")
     docs: list[Doc] = yaml_documents(ran.out)
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]
-    assert base64.b64decode(docs[0]["binaryData"]["asker.pyz"]) == b"program"
+    assert base64.b64decode(docs[0]["binaryData"]["dns-load.pyz"]) == b"program"
     asked = json.loads(docs[1]["spec"]["containers"][0]["command"][-1])
     assert [each["name"] for each in asked["targets"]] == ["service-v4", "coredns-1-v4", "coredns-2-v4"]
     assert "replaces 2 pods" in words(ran.err) and desk.world.done == []

@@ -138,7 +138,7 @@ def test_where_nobody_asks_nothing_is_done_to_coredns(how: str) -> None:
     nothing_left(world)
 
 
-def test_seconds_in_which_the_asker_was_busy_are_unknown() -> None:
+def test_seconds_in_which_the_load_generator_was_busy_are_unknown() -> None:
     by = found(World(busy=lambda second: second in (3, 4)), WATCH)
     assert ("dns-answers-lost", Status.PASS) not in by
     assert "2 of" in by["dns-not-measured", Status.UNKNOWN][0].message
@@ -206,7 +206,7 @@ def test_what_cannot_be_measured_is_said_before_anything_is_made(
     assert world.made == {}
 
 
-HEAD = '{"asker":"eksdoc-dns-asker","version":1,"began":1767261600.5,"seconds":9}\n'
+HEAD = '{"program":"eksdoc-dns-load","version":1,"began":1767261600.5,"seconds":9}\n'
 LINE = (
     '{"t":3,"to":"service-v4","by":"udp","sent":10,"answered":7,"late":1,"lost":1,"refused":0,"failed":1,'
     '"unsure":0,"unsent":2,"ms":[0.4,0.9,1200.5],"why":["SERVFAIL"]}\n'

@@ -1,5 +1,5 @@
 """``drain run --run-id``: begun once under its id; what is no decision about the run is said so that it is started
-again, and everything else is not. Processes that are killed are in tests/cli/in_cluster."""
+again, and everything else is not. Processes that are killed are in tests/in_cluster/command/test_process.py."""
 
 from __future__ import annotations
 

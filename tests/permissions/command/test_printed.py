@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.check.baseline import known_codes
+from kubectl_eksdoc.check.registry import known_codes
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.rights import Places

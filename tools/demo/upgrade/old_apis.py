@@ -1,6 +1,6 @@
 """Who still uses the API that 1.34 does not serve: a policy webhook that asks for it, and what was written in it.
 
-`aws.insights` tells of the same client.
+`tools.demo.aws.insights` tells of the same client.
 """
 
 from __future__ import annotations

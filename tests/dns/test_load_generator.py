@@ -18,8 +18,8 @@ import pytest
 from kubectl_eksdoc.dns_load.__main__ import main
 from kubectl_eksdoc.dns_load.exchanges import KEPT, DnsQuery, PersistentSocket, QueryStream, ask
 from kubectl_eksdoc.host.dns_load_archive import MOST_BYTES, packed
-from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until
+from tests.dns.load_generator import Asking, asking, plan
 from tests.dns.responder import HOSTS, REFUSED, SERVFAIL, Behaviour
 from tests.dns.service import serving
 
@@ -48,7 +48,7 @@ def test_what_came_of_each_question_is_called_by_its_name(tmp_path: Path) -> Non
         targets = {name: (HOSTS[0], port) for name, port in (*ports.items(), ("nobody", bound.getsockname()[1]))}
         with asking(tmp_path, plan(targets, seconds=1, rate=5, timeout=3, late=0.8)) as asked:
             asked.over()
-    assert asked.lines[0]["asker"] == "eksdoc-dns-asker" and asked.lines[-1]["end"] == "deadline"
+    assert asked.lines[0]["program"] == "eksdoc-dns-load" and asked.lines[-1]["end"] == "deadline"
     assert asked.process.returncode == 0
     found = {name: set(+asked.of(name)) - {"sent", "unsent"} for name in targets}
     on_a_slow_machine = {"late"}

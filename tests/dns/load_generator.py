@@ -1,4 +1,4 @@
-"""The packed asker as a process of its own, isolated from what is installed, and what it printed."""
+"""The packed load generator as a process of its own, isolated from what is installed, and what it printed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _numbers(line: Mapping[str, Any]) -> Counter[str]:
 @contextmanager
 def asking(folder: Path, text: str, *flags: str) -> Iterator[Asking]:
     """It has begun when this is entered."""
-    file = folder / f"asker-{time.monotonic_ns()}.pyz"
+    file = folder / f"dns-load-{time.monotonic_ns()}.pyz"
     file.write_bytes(packed())
     argv: Sequence[str] = [sys.executable, "-I", "-S", "-B", *flags, str(file), "--plan", text]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
