@@ -57,9 +57,9 @@ BY_EKSCTL = (
     "which gives two hops, and drain this one onto it"
 )
 BEYOND_EKSCTL = (
-    "eksctl changes no template of a node group that is there, and sets no hop limit above {}: make another group beside "
-    "{} from a launch template of your own with a hop limit of {} (launchTemplate of a managed node group in eksctl's "
-    "file, or aws eks create-nodegroup --launch-template), and drain this one onto it"
+    "eksctl changes no template of a node group that is there, and sets no hop limit above {}: make another group "
+    "beside {} from a launch template of your own with a hop limit of {} (launchTemplate of a managed node group in "
+    "eksctl's file, or aws eks create-nodegroup --launch-template), and drain this one onto it"
 )
 OF_SCALING_GROUP = (
     "auto scaling group {} launches from {}: make {} with a hop limit of {}, and let the group launch from that; its "
