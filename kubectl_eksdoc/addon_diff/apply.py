@@ -5,7 +5,7 @@ EKS does it, not this process: who stops following it, or loses the connection, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kubectl_eksdoc.amazon.group_updates import Stage, stage_by_addon, stage_of
@@ -18,14 +18,19 @@ from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.ports import AddonEks, ObjectReader
 
 from . import outcome
-from .guards import WORKLOADS, RolloutState, rollout
+from .guards import WORKLOADS, RolloutState, not_ready, rollout
 from .outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
 
 SETTLE_S = 60.0
 """So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""
+
+STILL_S = 300.0
+"""A rollout of which nothing has moved for so long is told with the pods that hold it up: of a DaemonSet the server
+never says that it has exceeded a deadline."""
 
 UPDATE = "update"
 """Its one step."""
@@ -33,10 +38,11 @@ UPDATE = "update"
 
 @frozen
 class Ports:
-    """`group`: the targets of a group by its ARN."""
+    """`pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
 
     eks: AddonEks
     objects: ObjectReader
+    pods: Callable[[], tuple[Pod, ...] | Unknown]
     group: Callable[[str], TargetGroup | Unknown]
 
 
@@ -89,6 +95,8 @@ class AddonUpdate:
         self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
         self.rollouts: dict[ObjectName, RolloutState] = {}
         self.missed = False  # the cluster did not answer when it was looked at last
+        self.moved_s = world.clock.monotonic()  # when a rollout was seen to move last
+        self.stuck_told = False
         self.done_s = -1.0  # when the last of its pods was seen to be new
         self.said: dict[str, str] = {}
 
@@ -114,7 +122,10 @@ class AddonUpdate:
             for arn, each in self.health.items():
                 if each.fell or each.unread:
                     self._tell(arn, str(each))
-        return self._over()
+        over = self._over()
+        if not over:
+            self._tell_stuck(self.world.clock.monotonic())
+        return over
 
     def _ask_eks(self) -> None:
         try:
@@ -147,6 +158,7 @@ class AddonUpdate:
                 self.rollouts.pop(of, None)  # how it was before says nothing of how it is
                 continue
             if seen != self.rollouts.get(of):
+                self.moved_s, self.stuck_told = self.world.clock.monotonic(), False
                 self.rollouts[of] = seen
                 self._tell(str(of), str(seen))
             if seen.stuck:
@@ -174,10 +186,30 @@ class AddonUpdate:
             self.done_s = now
         return not any(not each.unread for each in self.health.values()) or now - self.done_s >= SETTLE_S
 
+    def _tell_stuck(self, now: float) -> None:
+        waits = [each for each in self.rollouts.values() if not each.done]
+        if not waits or now - self.moved_s < STILL_S or self.stuck_told:
+            return
+        self.stuck_told = True
+        for line in (f"nothing has moved for {STILL_S:.0f} s: {waits[0]}", *self._held_up(waits)):
+            self.world.tell(line)
+
+    def _held_up(self, waits: Sequence[RolloutState]) -> tuple[str, ...]:
+        if not waits:
+            return ()
+        try:
+            pods = self._ports.pods()
+        except ClusterError as error:
+            pods = Unknown(error.message)
+        if isinstance(pods, Unknown):
+            return (f"which pods hold it up is not known: {pods.why}",)
+        return tuple(line for each in waits for line in not_ready(pods, each.of))
+
     def result(self, sent: Sent) -> AddonUpdateResult:
         hurried = self.world.told() > 1  # whoever says it twice does not wait for anything
         names = [named(each) for each in self.following.expected.objects]
         now = {of: Unknown("it was stopped at once") if hurried else self._one(of) for of in names}
+        waits = [each for each in self.rollouts.values() if not each.done]
         bindings = self.following.bindings
         return AddonUpdateResult(
             self.id,
@@ -186,6 +218,7 @@ class AddonUpdate:
             sent.left,
             self.errors,
             tuple(self.rollouts[of] for of in sorted(self.rollouts)),
+            self._held_up(waits) if sent.left and not hurried else (),
             tuple(sorted(self.health.values(), key=lambda each: each.service)),
             checked(self.following.expected, now, self.stage),
             unread(self.following.expected, now),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.nodes import Pod
 
 from .judging import calls
 from .plan import AddonPlan
@@ -189,6 +190,27 @@ def _number(doc: Doc, *path: str) -> int:
     """The API leaves out what is 0."""
     found = at(doc, *path)
     return found if isinstance(found, int) else 0
+
+
+def not_ready(pods: tuple[Pod, ...], of: ObjectName) -> tuple[str, ...]:
+    """Pods of the workload that are not Ready, each with why, sorted: ``aws-node-x2c on node-1: CrashLoopBackOff``."""
+    found = []
+    for pod in pods:
+        if pod.namespace != of.namespace or pod.ready or pod.finished or not _is_of(pod, of):
+            continue
+        where = f" on {pod.node}" if pod.node else ""
+        found.append(f"{pod.name}{where}: {pod.not_ready_because or 'not Ready yet'}")
+    return tuple(sorted(found))
+
+
+def _is_of(pod: Pod, of: ObjectName) -> bool:
+    """A Deployment's pods belong to its ReplicaSets, which are named ``deployment-hash``."""
+    owner = pod.owner
+    if owner is None:
+        return False
+    if of.kind == "Deployment":
+        return owner.kind == "ReplicaSet" and owner.name.rpartition("-")[0] == of.name
+    return (owner.kind, owner.name) == (of.kind, of.name)
 
 
 # What is sent: the update as it was asked for, or with the values that keep what somebody has set.

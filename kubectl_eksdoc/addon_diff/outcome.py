@@ -369,7 +369,7 @@ def _why(doc: Doc | Unknown) -> str:
 @frozen
 class AddonUpdateResult:
     """`id`: EKS's own of the update. `left`: why it was followed no longer though it goes on, a clause, "" where it
-    has ended. `unread`: objects of which nobody knows
+    has ended. `not_ready`: pods of a rollout that is not done, each with why. `unread`: objects of which nobody knows
     what became of them; `unwatched`: why targets were not watched, "" where they were or none is affected."""
 
     id: str
@@ -378,6 +378,7 @@ class AddonUpdateResult:
     left: str = ""
     errors: tuple[Issue, ...] = ()
     rollouts: tuple[RolloutState, ...] = ()
+    not_ready: tuple[str, ...] = ()
     health: tuple[Health, ...] = ()
     checks: tuple[FieldCheck, ...] = ()
     unread: tuple[tuple[ObjectName, str], ...] = ()

@@ -14,6 +14,7 @@ from .schema_paths import (
     ALL_OF,
     CHOICES,
     DOWNWARDS,
+    GOES_ON,
     UPWARDS,
     Allowed,
     SchemaPaths,
@@ -37,8 +38,8 @@ class Renamed:
 @frozen
 class SchemaChanges:
     """From an old schema to a new one, each sorted by path. `tightened`: some values fit no more; `defaults`: what
-    holds where nothing is configured is another; `unclear`: what of one schema alone is not understood, so that there
-    may be more differences. What is allowed besides is nobody's concern, and left out."""
+    holds where nothing is configured is another; `unclear`: what of one schema alone is not understood, or of neither
+    is read, so that there may be more differences. What is allowed besides is nobody's concern, and left out."""
 
     added: tuple[Allowed, ...] = ()
     removed: tuple[Allowed, ...] = ()
@@ -75,8 +76,21 @@ def changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
             for was, now in both
             if _default(was) != _default(now)
         ),
-        unclear=tuple(f"{shown(path)}: {text}" for path, text in sorted({*old.unclear} ^ {*new.unclear})),
+        unclear=tuple(f"{shown(path)}: {text}" for path, text in sorted(_unclear(old, new, both))),
     )
+
+
+def _unclear(
+    old: SchemaPaths, new: SchemaPaths, both: Sequence[tuple[Allowed, Allowed]]
+) -> Iterator[tuple[ConfigPath, str]]:
+    """What is not understood in the same words in both is the same there, but for what was not read to its end. What
+    fitted one of several alternatives that are gone may fit no more, whatever stands in their place."""
+    before, now = {*old.unclear}, {*new.unclear}
+    yield from before ^ now
+    yield from (each for each in before & now if each[1] == GOES_ON)
+    for was, asked in both:
+        if "anyOf" in was.rules and "anyOf" not in asked.rules:
+            yield asked.path, f"no alternatives, and was {in_words('anyOf', was.rules['anyOf'])}"
 
 
 def _default(of: Allowed) -> str:

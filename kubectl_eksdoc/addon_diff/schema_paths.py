@@ -180,12 +180,18 @@ class _Walk:
         for walk, branch in zip(tried, branches, strict=True):
             walk.visit(path, branch, (*refs, "either"))
         for below in sorted({each for walk in tried for each in walk.found}):
-            every = [walk.found[below] for walk in tried if below in walk.found]
+            every = [(walk.found[below], walk.must(below)) for walk in tried if below in walk.found]
             if below in (path, ()) or len(every) > 1:
                 self._add(_any_of(below, every))
             else:
-                rules = {name: asked for name, asked in every[0].rules.items() if name != "required"}
-                self._add(replace(every[0], rules=rules))
+                only = every[0][0]
+                rules = {name: asked for name, asked in only.rules.items() if name != "required"}
+                self._add(replace(only, rules=rules))
+
+    def must(self, path: ConfigPath) -> list[str]:
+        """The keys that an object there has to have."""
+        below = (each for each in self.found.values() if each.path and each.path[:-1] == path)
+        return sorted(each.path[-1] for each in below if "required" in each.rules)
 
     def _children(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
         named = schema.get("required")
@@ -271,14 +277,18 @@ def _sorted(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*old, *new}))
 
 
-def _any_of(path: ConfigPath, branches: list[Allowed]) -> Allowed:
-    """What alternatives allow together; each stays to be read in words."""
+def _any_of(path: ConfigPath, tried: list[tuple[Allowed, list[str]]]) -> Allowed:
+    """What alternatives allow together; each stays to be read in words, with the keys that it wants."""
+    branches = [each for each, _ in tried]
     types: Iterable[tuple[str, ...]] = [each.rules.get("type", ()) for each in branches]
     every = tuple(sorted({name for each in types for name in each})) if all(types) else ()
     rules: Rules = {"type": every} if every else {}
     return Allowed(
         path,
-        {**rules, "anyOf": tuple(sorted({each.words for each in branches}))},
+        {
+            **rules,
+            "anyOf": tuple(sorted({each.words + "".join(f", with {key}" for key in must) for each, must in tried})),
+        },
         unclear=tuple(sorted({text for each in branches for text in each.unclear})),
     )
 

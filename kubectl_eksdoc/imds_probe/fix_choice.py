@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import POD, Reach
 from kubectl_eksdoc.errors import UsageError, maybe
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
@@ -54,7 +54,12 @@ NO_TEMPLATE = (
 )
 BY_EKSCTL = (
     "eksctl changes no template of a node group that is there: declare another one like {} with disablePodIMDS: false, "
-    "which gives two hops and no more, and drain this one onto it"
+    "which gives two hops, and drain this one onto it"
+)
+BEYOND_EKSCTL = (
+    "eksctl changes no template of a node group that is there, and sets no hop limit above {}: make another group "
+    "beside {} from a launch template of your own with a hop limit of {} (launchTemplate of a managed node group in "
+    "eksctl's file, or aws eks create-nodegroup --launch-template), and drain this one onto it"
 )
 OF_SCALING_GROUP = (
     "auto scaling group {} launches from {}: make {} with a hop limit of {}, and let the group launch from that; its "
@@ -179,7 +184,8 @@ def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
 def _by_scaling_group(of: GroupNodes) -> str:
     """What its owners do about it."""
     if of.alike.owner is NodeOwner.EKSCTL:
-        return BY_EKSCTL.format(of.alike.name)
+        beyond = of.hops > POD
+        return BEYOND_EKSCTL.format(POD, of.alike.name, of.hops) if beyond else BY_EKSCTL.format(of.alike.name)
     group = of.scaling
     if group is None:
         return f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"

@@ -275,7 +275,7 @@ _VERSION = '"$VERSION"'
 _AS_CODE = (
     "the tool that manages the template recreates it: set it there as well "
     "(terraform-aws-modules/eks: metadata_options, whose http_put_response_hop_limit is 1 from "
-    "v21 on and was 2 before; eksctl: disablePodIMDS: false)"
+    "v21 on and was 2 before; eksctl: disablePodIMDS: false, which gives 2)"
 )
 _SNAPSHOTS = "snapshots that its block devices are made of are not inherited from the source version: check them"
 

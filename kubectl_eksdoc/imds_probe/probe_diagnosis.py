@@ -104,10 +104,10 @@ class Cause(str, Enum):
     """Why pods do not reach it, or not well; `NONE`: they do."""
 
     NONE = "none"
-    HOP_LIMIT = "hop limit"  # the token is dropped on its way to the pod
+    HOP_LIMIT = "hop limit"  # likely: the token is dropped on its way to the pod
     BLOCKED = "blocked"  # between the pod and its node: a policy, a rule, a route
     NODE = "node"  # nothing answers on the node either
-    DISABLED = "disabled"  # the endpoint
+    DISABLED = "disabled"  # likely: the endpoint
     IN_BETWEEN = "in between"  # something else answers, or changes requests: a proxy, a mesh
     UNKNOWN = "unknown"
 
@@ -125,8 +125,14 @@ class ProbeDiagnosis:
 Answers = ProbeReport | Unknown
 
 _LIMITED = (
-    "the hop limit is too low for pods: the answer that carries the token is lost on its way, other answers are not"
+    "likely the hop limit is too low for pods: the answer that carries the token is lost on its way, other answers are "
+    "not"
 )
+_UNLESS = {
+    Cause.HOP_LIMIT: "if it says that the hop limit is 3 or more, something else loses that answer",
+    Cause.DISABLED: "if it says that the endpoint is enabled, something else answers with 403",
+}
+"""What EC2's word would speak against: the probe asks nobody but the service."""
 _IN_THE_WAY = "a policy, a rule or a route of the pod's network is in the way"
 _NOT_ON_NODE = "the node itself was not asked"
 
@@ -138,11 +144,13 @@ def diagnosis(own: Answers, host: Answers, family: AddressFamily = AddressFamily
     here = outcome(own.of(family))
     there = ProbeOutcome(RequestResult.UNKNOWN, host.why) if isinstance(host, Unknown) else outcome(host.of(family))
     found = _DECIDED[here.way](here, there)
+    doubts = [found.doubt]
+    if found.cause in _UNLESS:
+        doubts.append(f"EC2 was not asked, the command without --active does that: {_UNLESS[found.cause]}")
     told, theirs = own.of(family).instance, "" if isinstance(host, Unknown) else host.of(family).instance
-    if not told or not theirs or told == theirs:
-        return found
-    stranger = f"the pod reported {told} and the node {theirs}: another server answers one of them"
-    return replace(found, doubt="; ".join(filter(None, (found.doubt, stranger))))
+    if told and theirs and told != theirs:
+        doubts.append(f"the pod reported {told} and the node {theirs}: another server answers one of them")
+    return replace(found, doubt="; ".join(filter(None, doubts)))
 
 
 def _reached(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
@@ -174,7 +182,7 @@ def _diagnosis_silent(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis
         why = f"{here.said}, and on the node itself {there.said}"
         return ProbeDiagnosis(Reach.CUT_OFF, Cause.NODE, why, "a rule on the node, or no service there at all")
     if there.way is RequestResult.FORBIDDEN:
-        why = "the endpoint is disabled: the node itself is answered with 403"
+        why = "the endpoint is likely disabled: the node itself is answered with 403"
         return ProbeDiagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"and also, from the pod {here.said}")
     why = f"{here.said}, which no hop limit does"
     return ProbeDiagnosis(Reach.CUT_OFF, Cause.UNKNOWN, why, _not_on_node(there))
@@ -183,12 +191,12 @@ def _diagnosis_silent(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis
 def _forbidden(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
     if there.way is RequestResult.FORBIDDEN:
         return ProbeDiagnosis(
-            Reach.CUT_OFF, Cause.DISABLED, "the endpoint is disabled: everything is answered with 403"
+            Reach.CUT_OFF, Cause.DISABLED, "the endpoint is likely disabled: everything is answered with 403"
         )
     if there.way is RequestResult.REACHED:
         why = "every request is answered with 403, and not so on the node itself: something in between does that"
         return ProbeDiagnosis(Reach.CUT_OFF, Cause.IN_BETWEEN, why)
-    why = "every request is answered with 403: the endpoint is disabled"
+    why = "every request is answered with 403: the endpoint is likely disabled"
     return ProbeDiagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"or a proxy does that: {_not_on_node(there)}")
 
 

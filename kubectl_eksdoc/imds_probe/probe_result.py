@@ -390,19 +390,22 @@ def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
 _SOME = 5
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
     Cause.BLOCKED: (Remedy.of("check-policies"),),
-    Cause.DISABLED: (Remedy.of("enable-endpoint"),),
     Cause.IN_BETWEEN: (Remedy.of("who-answers"),),
     Cause.NODE: (Remedy.of("node-rule"),),
 }
 
 
 def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
-    """Whether a pod is affected by a hop limit, and which fix is the least, the command without --active tells."""
-    if same[0].v4.cause is not Cause.HOP_LIMIT:
-        return _REMEDIES.get(same[0].v4.cause, ())
+    """What EC2 says, whether a pod is affected by a hop limit, and which fix is the least, the command without --active
+    tells."""
+    cause = same[0].v4.cause
+    if cause not in (Cause.HOP_LIMIT, Cause.DISABLED):
+        return _REMEDIES.get(cause, ())
     likes = plan.likes_of(same[0].node)
     which = ("--nodegroup", likes.group) if likes.group else tuple(f"node/{each.node}" for each in same)
     probe = shell("kubectl", "eksdoc", "imds-probe", *which)
+    if cause is Cause.DISABLED:
+        return (Remedy.of("enable-endpoint", command=probe),)
     return Remedy.of("keep-hop-limit", command=probe), Remedy.of("own-role")
 
 

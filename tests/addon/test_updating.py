@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff import outcome
+from kubectl_eksdoc.addon_diff.apply import STILL_S
 from kubectl_eksdoc.addon_diff.fields import MISSING
 from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
 from kubectl_eksdoc.amazon.group_updates import Stage
@@ -19,10 +20,12 @@ from kubectl_eksdoc.model.eks import TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding
+from kubectl_eksdoc.model.nodes import ControllerOwner
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, AppliesEnv, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.updating import Case
+from tests.builders import a_pod
 from tests.examples import examples
 
 OLD, NEW = "v1.12.0-eksbuild.1", "v1.12.6-eksbuild.1"
@@ -229,6 +232,46 @@ def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
     with pytest.raises(Stopped, match="before anything was requested"):
         case.done()
     assert not case.eks.calls and [each["entry"] for each in case.journal.entries] == ["begun", "refused"]
+
+
+def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
+    case = overwritten()
+    case.objects.stands = 1
+    owner = ControllerOwner("DaemonSet", "aws-node", "uid", "apps")
+    crashing = {"ready": False, "not_ready_because": "CrashLoopBackOff"}
+    case.pods = (
+        a_pod("aws-node-x", "kube-system", node="n-1", owner=owner, **crashing),
+        a_pod("aws-node-y", "kube-system", node="n-2", owner=owner),
+        a_pod(
+            "other-x",
+            "kube-system",
+            node="n-1",
+            owner=ControllerOwner("DaemonSet", "other", "uid2", "apps"),
+            **crashing,
+        ),
+    )
+    ended = case.done(watch_s=STILL_S + 200)
+    assert "has not ended" in ended.left and not ended.whole
+    assert ended.not_ready == ("aws-node-x on n-1: CrashLoopBackOff",)
+    still = case.lines.index("nothing has moved for 300 s: DaemonSet.apps aws-node: 1 of 3 pods are new, 1 available")
+    assert case.lines[still + 1] == "aws-node-x on n-1: CrashLoopBackOff"
+    assert case.lines.count("aws-node-x on n-1: CrashLoopBackOff") == 1, "it is said once"
+
+
+def test_a_rollout_that_moves_and_stands_still_again_is_told_again() -> None:
+    case = overwritten()
+    case.objects.stands = 1
+    case.at(STILL_S + 100, stands=2)
+    case.done(watch_s=2 * STILL_S + 300)
+    assert [line[:30] for line in case.lines].count("nothing has moved for 300 s: D") == 2
+
+
+def test_where_pods_cannot_be_listed_what_holds_a_rollout_up_is_not_known() -> None:
+    case = overwritten()
+    case.objects.stands, case.pods = 1, Unknown("RBAC forbids it", "list pods")
+    ended = case.done(watch_s=STILL_S + 200)
+    assert ended.not_ready == ("which pods hold it up is not known: RBAC forbids it",)
+    assert overwritten().done().not_ready == (), "it has ended"
 
 
 BINDING = TargetGroupBinding("shop", "web", "web", "ip", "arn:tg")

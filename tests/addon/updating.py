@@ -20,6 +20,7 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster, TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import told_of
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.session.session import Observed
 from tests.addon.stand_in.service import AddonService
 from tests.addon_diff.incident import RBAC, beside
@@ -163,6 +164,7 @@ class Case:
     steps: tuple[str, ...] = ()
     time: Time = field(default_factory=Time)
     told: int = 0
+    pods: tuple[Pod, ...] | Unknown = PODS
     groups: Callable[[str], TargetGroup | Unknown] = lambda arn: Unknown("not asked")
 
     def __post_init__(self) -> None:
@@ -194,7 +196,7 @@ class Case:
         return World(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
 
     def ports(self) -> Ports:
-        return Ports(self.eks, self.objects, self.groups)
+        return Ports(self.eks, self.objects, lambda: self.pods, self.groups)
 
     def following(self, ready: PreparedAddonUpdate, **more: object) -> Following:
         return replace(Following(expected_of(ready.plan, ready.sending.keeps)), **more)  # type: ignore[arg-type]

@@ -12,19 +12,29 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.addon_diff.conflicts import fields_in
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
 from kubectl_eksdoc.addon_diff.fields import MISSING, Leaf, differences, leaves, merged
-from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, refusals, sending, to_acknowledge
+from kubectl_eksdoc.addon_diff.guards import (
+    acknowledgement,
+    changing,
+    is_nothing,
+    not_ready,
+    refusals,
+    sending,
+    to_acknowledge,
+)
 from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
-from kubectl_eksdoc.model.api_objects import Doc, same_json, with_value
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, same_json, with_value
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.nodes import ControllerOwner
 from tests.addon_diff.incident import CHART, EARLY_DEMUX, a_persons, rich, schema, version
 from tests.addon_diff.test_plan import facts
+from tests.builders import a_pod
 
 CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
 
@@ -242,3 +252,25 @@ def test_a_manifest_is_taken_as_it_stands() -> None:
     made = known_of("", docs)
     assert [each.namespace for each in made.names] == ["kube-system", "", ""]
     assert [[*values.values()] for values in made.objects.values()] == [["spec.nodeName", container["ports"][0]], []]
+
+
+def test_pods_of_a_deployment_hold_it_up_by_their_replicasets() -> None:
+    of = ControllerOwner("ReplicaSet", "coredns-5d78c9869d", "uid", "apps")
+    pods = (
+        a_pod(
+            "coredns-5d78c9869d-b",
+            "kube-system",
+            owner=of,
+            ready=False,
+            not_ready_because="ImagePullBackOff",
+            node="n-1",
+        ),
+        a_pod("coredns-5d78c9869d-a", "kube-system", owner=of, ready=False, node=""),
+        a_pod("coredns-5d78c9869d-c", "kube-system", owner=of),
+        a_pod("alone", "kube-system", owner=None, ready=False),
+        a_pod("coredns-5d78c9869d-b", "shop", owner=of, ready=False),
+    )
+    assert not_ready(pods, ObjectName("apps/v1", "Deployment", "kube-system", "coredns")) == (
+        "coredns-5d78c9869d-a: not Ready yet",
+        "coredns-5d78c9869d-b on n-1: ImagePullBackOff",
+    )

@@ -35,6 +35,7 @@ from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.wiring.runs import pods_now
 
 from ..apply import UPDATE, AddonUpdate, Following, Ports
 from ..guards import acknowledgement, changing, is_nothing, to_acknowledge
@@ -335,6 +336,7 @@ def edges(session: ClusterSession, expected: ExpectedUpdate, around: CommandCont
     ports = Ports(
         AddonUpdates(session.believed, expected.addon),
         session.objects_now,
+        lambda: pods_now(around.reader),
         lambda arn: session.require(target_group, arn),
     )
     return Following(expected, affected(expected.addon, session.cluster)), ports

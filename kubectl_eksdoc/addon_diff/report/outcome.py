@@ -219,6 +219,8 @@ class OutcomeResult(Printed):
     fields: tuple[_Check, ...]
     """Prediction against reality, by object and field."""
     rollouts: tuple[_Rollout, ...]
+    not_ready: Lines
+    """Pods of a rollout that is not done, each with its node and why."""
     targets: tuple[_Targets, ...]
     unwatched: Text | None
     unread: tuple[_Unread, ...]
@@ -380,7 +382,8 @@ def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterat
     yield ReportLines("What EKS says", list(_of_eks(report, ended)))
     yield Table("Prediction and reality", _fields(ended.checks), "fields")
     rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
-    yield ReportLines("Rollout", rollouts)
+    waits = [f"- {each}" for each in ended.not_ready]
+    yield ReportLines("Rollout", rollouts + _few(waits, len(waits) if full else _MOST))
     health = [str(each) for each in ended.health]
     most = _MOST + 99 * full
     ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]

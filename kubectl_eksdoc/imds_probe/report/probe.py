@@ -159,13 +159,17 @@ def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
                 likes.group or f"({likes.owner.value})",
                 node.node,
                 reached(node.v4.reach),
-                {Cause.NONE: "-", Cause.UNKNOWN: "?"}.get(node.v4.cause, node.v4.cause.value),
+                _CAUSES.get(node.v4.cause, node.v4.cause.value),
                 reached(diagnosis(node.host, node.host).reach),
                 _v6(node),
                 _slowest(node.own),
             ]
         )
     return columns, rows
+
+
+_CAUSES = {Cause.NONE: "-", Cause.UNKNOWN: "?", Cause.HOP_LIMIT: "hop limit?", Cause.DISABLED: "disabled?"}
+"""Those that EC2's word would have to confirm are asked, not told."""
 
 
 def _v6(node: ProbedNode) -> Cell:
@@ -252,6 +256,7 @@ class _Diagnosis(Printed):
 
     verdict: Reach
     cause: Cause
+    """`hop limit` and `disabled` are likely, and not sure: EC2 was not asked (`doubt`)."""
     why: Text
     doubt: Text | None
     """What speaks against it, or was not seen."""

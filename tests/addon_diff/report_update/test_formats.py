@@ -80,6 +80,7 @@ def others() -> dict[str, UpdateReport]:
         stage=Stage.UNKNOWN,
         left="it was stopped",
         errors=(Issue("ConfigurationConflict", "one\ntwo", ("aws-node",)),),
+        not_ready=("aws-node-x: CrashLoopBackOff",),
         health=(Health("shop/pay", 0, 0, 0, 0, unread="denied"), Health("shop/web", 3, 1, 1, 3, ("10.0.0.1:80 ill",))),
         checks=doubtful,
         unread=((done.checks[0].field.of, "denied"),),

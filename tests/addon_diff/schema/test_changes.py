@@ -28,7 +28,8 @@ def mirrored(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Whether one is the other, read backwards; nothing differs from itself."""
     these, those = between(old, new), between(new, old)
     return (
-        (these.added, these.removed, these.unclear) == (those.removed, those.added, those.unclear)
+        (these.added, these.removed) == (those.removed, those.added)
+        and not [line for line in {*these.unclear} ^ {*those.unclear} if "no alternatives" not in line]
         and {(each.old, each.new) for each in these.renamed} == {(each.new, each.old) for each in those.renamed}
         and len(these.defaults) == len(those.defaults)
         and not between(old, old).lines
@@ -94,6 +95,11 @@ def test_lists_maps_alternatives_and_bounds() -> None:
         (of(a={"type": "object"}), of(a=of()), "tightened a: closed, and was not"),
         (of(a={}), {**of(a={}), "required": ["a"]}, "tightened a: required, and was not"),
         (of(a={}), of(a={"not": {}}), "unclear a: not: {}"),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+         {"anyOf": [{"required": ["a"]}], "properties": {"b": {}}},
+         "tightened (the whole configuration): anyOf anything, with a, and was anything, with a or anything, with b"),
+        (of(a={"anyOf": [{"minimum": 1}, {"maximum": 9}]}), of(a={}),
+         "unclear a: no alternatives, and was anyOf anything, maximum 9 or anything, minimum 1"),
         (of(a=of(x={}), b=of()), {**of(a=of(), b={**of(x={}), "required": ["x"]})},
          "renamed a.x is b.x: the same key, of the same shape, under another parent"),
         (of(podLabel=of(x={})), of(pod_labels=of(x={})),
@@ -137,7 +143,7 @@ def test_references_all_of_and_any_of() -> None:
         "t.child: anything",
         "t.name: string",
         "x: string, minLength 2",
-        "y: null or object, anyOf null or object",
+        "y: null or object, anyOf null or object, with a",
         "y.a: string",
     ]
     assert (found.at["x",].has_default, found.at["x",].default) == (True, 2)
@@ -169,6 +175,13 @@ def test_a_schema_that_would_make_millions_of_paths_is_cut_and_says_so() -> None
     assert ((), GOES_ON) in paths({"$ref": "#/definitions/L0", "definitions": level}).unclear
     doubled = {f"L{n}": {"anyOf": [{"$ref": f"#/definitions/L{n + 1}"}] * 2} for n in range(60)}
     assert ((), GOES_ON) in paths({"$ref": "#/definitions/L0", "definitions": doubled}).unclear
+
+
+def test_two_schemas_that_are_deeper_than_is_read_are_not_the_same() -> None:
+    deep: dict[str, Any] = {"type": "object"}
+    for _ in range(50):
+        deep = of(a=deep)
+    assert between(deep, deep).lines == (f"unclear (the whole configuration): {GOES_ON}",)
 
 
 @given(schemas(), schemas())

@@ -131,8 +131,10 @@ def test_running_instances_are_changed_tonight_and_go_back() -> None:
     off = fix(cloud("karpenter", options=OFF), INSTANCE_OPTIONS)
     assert "--http-endpoint enabled" in off.commands[0] and "--http-endpoint disabled" in off.back[0]
     assert isinstance(off.act, OnInstances) and off.act.each[0].after == TWO
-    nested = choice(cloud("eksctl", options=TWO), NESTED).fixes[0]
-    assert "--http-put-response-hop-limit 3" in nested.commands[0]
+    nested = choice(cloud("eksctl", options=TWO), NESTED)
+    assert "--http-put-response-hop-limit 3" in nested.fixes[0].commands[0]
+    assert "no hop limit above 2: make another group beside old from a launch template" in nested.cannot[0]
+    assert "with a hop limit of 3 " in nested.cannot[0] and "disablePodIMDS" not in nested.cannot[0]
     running = fix(cloud("own template", said=SaidOptions("required", 2)), INSTANCE_OPTIONS)
     assert "the next one has it by itself" in running.lasts
     replaced = fix(cloud("own template", said=SaidOptions("required", 2)), REPLACE_NODES)

@@ -58,6 +58,14 @@ STALLED = seen(lost(Ask.V1), lost(Ask.TOKEN))
 FORBIDDEN = seen(answered(Ask.V1, NO), answered(Ask.TOKEN, NO))
 PROXY = seen(answered(Ask.V1, OK), answered(Ask.TOKEN, 404))
 NOT_RUN = Unknown("the node has no room for it")
+UNSEEN = "the node itself was not asked (the node has no room for it)"
+BY_HOPS, BY_SWITCH = (
+    f"EC2 was not asked, the command without --active does that: if it says that the {what}"
+    for what in (
+        "hop limit is 3 or more, something else loses that answer",
+        "endpoint is enabled, something else answers with 403",
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -93,18 +101,22 @@ def test_each_way_it_can_go(own: ProbeReport, host: ProbeReport, reach: Reach, c
 @pytest.mark.parametrize(
     ("own", "host", "doubt"),
     [
-        (HOPS, REACHED, ""),
-        (HOPS, NOT_RUN, "the node itself was not asked (the node has no room for it)"),
-        (FORBIDDEN, NOT_RUN, "or a proxy does that: the node itself was not asked (the node has no room for it)"),
+        (HOPS, REACHED, BY_HOPS),
+        (HOPS, NOT_RUN, f"{UNSEEN}; {BY_HOPS}"),
+        (FORBIDDEN, FORBIDDEN, BY_SWITCH),
+        (FORBIDDEN, NOT_RUN, f"or a proxy does that: {UNSEEN}; {BY_SWITCH}"),
+        (SILENT, REACHED, ""),
         (seen(answered(Ask.V1, NO_TOKEN), lost(Ask.TOKEN, RESET)), REACHED,
-         "the connection was broken off and not silent, as a proxy would do it, too"),
+         f"the connection was broken off and not silent, as a proxy would do it, too; {BY_HOPS}"),
         (seen(*REACHED.v4.steps, instance="i-2"), REACHED,
          "the pod reported i-2 and the node i-1: another server answers one of them"),
         (seen(*REACHED.v4.steps), REACHED, ""),
     ],
 )  # fmt: skip
 def test_what_was_not_asked_or_speaks_against_it_is_doubt(own: ProbeReport, host: Any, doubt: str) -> None:
-    assert diagnosis(own, host).doubt == doubt
+    found = diagnosis(own, host)
+    assert found.doubt == doubt
+    assert ("likely" in found.why) is ("EC2 was not asked" in doubt), "a cause that EC2 might contradict is not sure"
 
 
 def test_requests_that_disagree_are_unknown() -> None:
