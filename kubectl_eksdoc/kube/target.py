@@ -36,9 +36,11 @@ _LARGEST = 1 << 20
 
 @frozen
 class Credential:
-    """`authorization` is the header's value ("" for none)."""
+    """`authorization` is the header's value ("" for none); certificate and key are PEM texts of a plugin."""
 
     authorization: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
     expires_at: datetime | None = None
 
 
@@ -91,7 +93,7 @@ class Credentials:
             raise
         finally:
             self._fetched += 1
-        hold(fresh.authorization.partition(" ")[2])
+        hold(fresh.authorization.partition(" ")[2], fresh.key)
         self._current = fresh
         # One that comes already expired tells of a clock that differs: used until the server refuses it.
         ends = fresh.expires_at

@@ -244,7 +244,7 @@ def test_plugin_output(status: Any) -> None:
         credential = _credential(plugin, output, "")
     except ConfigError:
         return
-    assert credential.authorization.startswith("Bearer ")
+    assert credential.authorization.startswith("Bearer ") or credential.certificate
     assert credential.expires_at is None or credential.expires_at.tzinfo is not None
 
 

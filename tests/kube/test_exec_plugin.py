@@ -109,11 +109,9 @@ def test_a_failing_plugin_is_quoted(running: Running, complaint: str, hint: str)
         ("sys.stdout.write('[' * 100000)", "printed 100000 bytes that are not JSON"),
         ("print(json.dumps({'apiVersion': 'x', 'kind': 'ExecCredential'}))", "with a status"),
         ("print(json.dumps({'apiVersion': 'v9', 'kind': 'ExecCredential', 'status': {}}))", "answered in v9"),
-        (
-            "say(clientCertificateData='x', clientKeyData='y')",
-            "without a token (client certificates of plugins",
-        ),
+        ("say()", "neither a token nor a certificate"),
         ("say(token='t', expirationTimestamp='soon')", "expirationTimestamp that is no time"),
+        ("say(clientCertificateData='x')", "a certificate without its key"),
     ],
 )
 def test_garbage(running: Running, source: str, message: str) -> None:
@@ -194,6 +192,23 @@ def test_a_plugin_that_is_run_again_has_what_is_left_of_the_time(server: ApiServ
         source = "time.sleep(1.5)\nsay(token=str(runs()))\n"
         running(source, around={"flags": {"read_timeout": 2.0}}).get("/version")
     assert time.monotonic() - begun < 2.9
+
+
+def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
+    issued = [authority.ca.issue_cert("x@example.com", common_name=f"role-{i}") for i in (1, 2)]
+    pems = [(c.cert_chain_pems[0].bytes().decode(), c.private_key_pem.bytes().decode()) for c in issued]
+    program = kubeconfigs.plugin(
+        tmp_path, f"c, k = {pems!r}[runs() - 1]; say(clientCertificateData=c, clientKeyData=k)"
+    )
+    with ApiServer(authority.server_context(clients=True)) as server:
+        user = kubeconfigs.exec_user(program)
+        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+        server.accepts = lambda request: request.client == "role-1" or len(server.requests) > 2
+        api = transport(Connection(kubeconfig=config))
+        api.get("/version")
+        server.accepts = lambda request: request.client == "role-2"
+        api.get("/version")
+        assert [r.client for r in server.requests] == ["role-1", "role-1", "role-2"]
 
 
 def test_a_token_file_is_read_again_after_a_minute_or_a_refusal(
