@@ -7,6 +7,7 @@ protocol: https://kubernetes.io/docs/reference/access-authn-authz/authentication
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -16,13 +17,14 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kubernetes.schedules import parsed
 
-from .target import Credential, CredentialContext, ExecPlugin
+from .target import Credential, CredentialContext, ExecPlugin, ServerEntry
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3
@@ -30,7 +32,7 @@ _KILL_S = 0.3
 _STDERR_KEPT = 2000  # characters
 
 
-def run(plugin: ExecPlugin, around: CredentialContext, timeout: float = TIMEOUT) -> Credential:
+def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, timeout: float = TIMEOUT) -> Credential:
     """One run of the plugin, in `timeout` seconds unless the user may have to answer it, and within the bounds of the
     thread.
 
@@ -45,8 +47,7 @@ def run(plugin: ExecPlugin, around: CredentialContext, timeout: float = TIMEOUT)
             "Run this in a terminal, or log in before screens are opened, or give --token.",
         )
     environ = {**around.environ, **dict(plugin.env)}
-    info = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": {"interactive": interactive}}
-    environ["KUBERNETES_EXEC_INFO"] = json.dumps(info)
+    environ["KUBERNETES_EXEC_INFO"] = json.dumps(_exec_info(plugin, server, interactive))
     program = shutil.which(plugin.command, path=around.environ.get("PATH"))
     if program is None:
         why_not = "is not executable" if os.path.exists(plugin.command) else "does not exist"
@@ -130,6 +131,29 @@ def _without_secrets(plugin: ExecPlugin, said: str) -> str:
     from kubectl_eksdoc.kubernetes.redaction import hidden  # most plugins complain of nothing
 
     return hidden(plugin.without_secrets(without_held(said)))
+
+
+def _exec_info(plugin: ExecPlugin, server: ServerEntry, interactive: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.provide_cluster_info:
+        ca = server.ca_data
+        if not ca and server.ca_file:
+            try:
+                with open(server.ca_file, encoding="ascii") as file:
+                    ca = file.read()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"certificate authority {server.ca_file} cannot be read: {error}") from error
+        told = {
+            "server": server.url,
+            "tls-server-name": server.tls_server_name,
+            "insecure-skip-tls-verify": server.skip_verify,
+            "certificate-authority-data": base64.b64encode(ca.encode()).decode(),
+            "proxy-url": server.proxy_url,
+            "disable-compression": server.disable_compression,
+            "config": server.exec_config,
+        }
+        spec["cluster"] = {key: value for key, value in told.items() if value}
+    return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
 
 
 def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential:

@@ -210,7 +210,9 @@ def test_of_the_line_of_a_plugin() -> None:
     assert "hunter2" not in repr(plugin) and "a-token" not in repr(plugin)
     said = "unrecognized: --password=hunter2 hunter2 with a-token of profile ops; try get-token"
     assert plugin.without_secrets(said) == "unrecognized: … … with … of profile ops; try get-token"
-    assert "hunter2" not in repr(ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h"))
+    assert "hunter2" not in repr(
+        ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h", exec_config="hunter2")
+    )
 
 
 # Which cluster the kubeconfig leads to: a key of its own for everything by which two may differ.
