@@ -191,6 +191,14 @@ def test_the_region_of_the_environment_comes_last(tmp_path: Path) -> None:
 KEYS = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
 
 
+def test_keys_in_the_environment_of_the_plugin_do_not_show(tmp_path: Path) -> None:
+    found = asked(tmp_path, {**GET_TOKEN, "env": KEYS})
+    assert found.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(found)
+    wrapped = [*(f"{each['name']}={each['value']}" for each in KEYS), "aws", *GET_TOKEN["args"]]
+    behind = asked(tmp_path, {**GET_TOKEN, "command": "env", "args": wrapped, "env": []})
+    assert behind.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(behind)
+
+
 def test_keys_come_before_a_profile_of_the_environment_and_behind_one_that_is_named(tmp_path: Path) -> None:
     """As botocore has it: the plugin would use them, and so do we."""
     both = [{"name": "AWS_PROFILE", "value": "ops"}, *KEYS]
