@@ -49,7 +49,7 @@ from kubectl_eksdoc.snapshot.report import SnapshotResult
 Doc = dict[str, Any]
 
 _CHECKED = ("addon", "check", "drain", "dns", "interruption", "imds")
-_OF_DNS_CHANGES = (Code.of("dns-grace-not-kept"), Code.of("dns-lameduck-short"))
+_OF_DNS_CHANGES = (Code.of("dns-grace-not-kept"), Code.of("dns-lameduck-short"), Code.of("dns-too-few"))
 _OF_COREFILES = (
     Code.of("dns-corefile-refused"),
     Code.of("dns-corefile-unknown"),

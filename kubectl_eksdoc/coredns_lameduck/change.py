@@ -11,6 +11,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
@@ -18,7 +19,8 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
 
 from .deployed import DnsFacts
-from .lameduck import ChangeRefused, EditedCorefile, Wishes, edited, not_starting
+from .lameduck import AutoscalerRange, ChangeRefused, EditedCorefile, Wishes, edited, not_starting
+from .placement import wanted_replicas
 from .placement_values import KEY as AFFINITY
 from .placement_values import (
     SPREAD,
@@ -29,9 +31,9 @@ from .placement_values import (
     placed,
 )
 
-# Why the add-on's autoscaler cannot have CoreDNS.
+# Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
 #
-# Sources: EKS user guide, autoscaling of CoreDNS (versions); the add-on's schemas.
+# Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add-on's schemas.
 
 
 KEY = "autoScaling"
@@ -78,6 +80,26 @@ def _others(facts: DnsFacts) -> Iterator[ChangeRefused]:
             "undo each other's work",
             f"Take it away first: kubectl delete deployment {facts.proportional} -n {SYSTEM}",
         )
+
+
+def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
+    """Where the autoscaler will have more at once, or may not have as many as it should."""
+    if not cluster.read_of(kinds.NODES).known:
+        return
+    found = wanted_replicas(cluster.nodes)
+    if found <= scale.least:
+        return
+    capped = found > scale.most
+    yield Finding.of(
+        "dns-too-few/capped" if capped else "dns-too-few/starts",
+        Subject("Deployment", NAME, SYSTEM),
+        ("max(nodes/16, cores/256), EKS user guide",),
+        found=found,
+        nodes=len(cluster.nodes),
+        scale=scale,
+        limit=scale.most if capped else scale.least,
+        most=max(scale.most, found * 2),
+    )
 
 
 COREFILE = "corefile"
@@ -170,19 +192,21 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
     )
     if side is None:
         return replace(made, not_done=tuple(_by_hand(wishes, seat)))
+    found: list[Finding] = [*made.findings]
     new: Doc = {COREFILE: text.after} if text is not None else {}
     if seat is not None:
         new |= seat.values
     if wishes.scale is not None:
         new[KEY] = _scaled(values, wishes)
+        found += few(facts.cluster, wishes.scale)
     if wishes.on_demand or wishes.scale is not None:
         new |= budgeted(facts, values, schema)
-    found = _two_steps(wishes, text, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
+    found += _two_steps(wishes, text, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
     return replace(
         made,
         before=values,
         values=_together(values, new),
-        findings=in_order((*made.findings, *found)),
+        findings=in_order(found),
         holds=seat is None or seat.holds,
         given=tuple(sorted(new)),
     )

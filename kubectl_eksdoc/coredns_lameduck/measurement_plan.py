@@ -118,6 +118,8 @@ BEFORE_S = 5.0
 AFTER_S = 10.0
 """And after the last pod has gone: kube-proxy hears of it within 1 to 10 s (EKS best practices, cluster services)."""
 LONGEST_FOR_S, LONGEST_WAIT_S, LONGEST_TIMEOUT_S = 900.0, 600.0, 30.0
+MOST_A_SECOND = 2000
+"""Questions of each pod, as the load generator has it: more is no measurement, it is a flood."""
 
 _SETTLED_S = 2.0
 _MARGIN_S = 60
@@ -244,7 +246,7 @@ def plan_measure(
 ) -> MeasurePlan:
     """
     Raises:
-        UsageError: there is no DNS to measure, or not what is to happen to it.
+        UsageError: there is no DNS to measure, it would be flooded, or there is not what is to happen to it.
     """
     service, stand = facts.service, facts.stand
     where = f"Service {SERVICE} of namespace {SYSTEM}"
@@ -261,9 +263,13 @@ def plan_measure(
     workload = facts.workload if isinstance(facts.workload, DnsWorkload) else None
     affected = _affected(manner.happening, stand, facts.workload) if pods else ()
     asked, absent = targets(service, stand), absent_families(service)
-    return MeasurePlan(
+    plan = MeasurePlan(
         ident, manner, chosen, pods, asked, absent, affected, workload, stale, others, missing_rights(facts.owners)
     )
+    if manner.rate * len(plan.streams) > MOST_A_SECOND:
+        found = f"{manner.rate * len(plan.streams):g} questions a second from each pod"
+        raise UsageError(f"{found} are too many: at most {MOST_A_SECOND}")
+    return plan
 
 
 _LOOK = f"kubectl get pods -n {SYSTEM} -l {SELECTOR}"

@@ -215,6 +215,7 @@ def _credentials(target: KubeTarget, around: CredentialContext) -> Credentials:
         repr(server),
         server.url,
         server.proxy_url,
+        repr(server.exec_config),
         target.user.plugin,
         tuple(sorted(around.environ.items())),
         around.interactive,
@@ -246,7 +247,7 @@ def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source
         return credentials.fixed(Credential(f"Basic {pair}"))
     plugin = _plugin_of(target)
     if plugin is not None:
-        return lambda: exec_plugin.run(plugin, around)
+        return lambda: exec_plugin.run(plugin, target.server, around)
     return credentials.fixed(Credential())
 
 

@@ -196,7 +196,7 @@ class Exchanges:
         headers: Mapping[str, str],
     ) -> urllib3.BaseHTTPResponse:
         with within(bounds):
-            return self.access.pools.manager().request(
+            return self.access.pools.of(credential).request(
                 method,
                 url,
                 body=body,

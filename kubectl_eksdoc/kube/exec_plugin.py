@@ -7,20 +7,24 @@ protocol: https://kubernetes.io/docs/reference/access-authn-authz/authentication
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
+from typing import Any
 
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kubernetes.schedules import parsed
 
-from .target import Credential, CredentialContext, ExecPlugin
+from .target import Credential, CredentialContext, ExecPlugin, ServerEntry
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3
@@ -28,7 +32,7 @@ _KILL_S = 0.3
 _STDERR_KEPT = 2000  # characters
 
 
-def run(plugin: ExecPlugin, around: CredentialContext, timeout: float = TIMEOUT) -> Credential:
+def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, timeout: float = TIMEOUT) -> Credential:
     """One run of the plugin, in `timeout` seconds unless the user may have to answer it, and within the bounds of the
     thread.
 
@@ -43,8 +47,7 @@ def run(plugin: ExecPlugin, around: CredentialContext, timeout: float = TIMEOUT)
             "Run this in a terminal, or log in before screens are opened, or give --token.",
         )
     environ = {**around.environ, **dict(plugin.env)}
-    info = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": {"interactive": interactive}}
-    environ["KUBERNETES_EXEC_INFO"] = json.dumps(info)
+    environ["KUBERNETES_EXEC_INFO"] = json.dumps(_exec_info(plugin, server, interactive))
     program = shutil.which(plugin.command, path=around.environ.get("PATH"))
     if program is None:
         why_not = "is not executable" if os.path.exists(plugin.command) else "does not exist"
@@ -130,6 +133,29 @@ def _without_secrets(plugin: ExecPlugin, said: str) -> str:
     return hidden(plugin.without_secrets(without_held(said)))
 
 
+def _exec_info(plugin: ExecPlugin, server: ServerEntry, interactive: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.provide_cluster_info:
+        ca = server.ca_data
+        if not ca and server.ca_file:
+            try:
+                with open(server.ca_file, encoding="ascii") as file:
+                    ca = file.read()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"certificate authority {server.ca_file} cannot be read: {error}") from error
+        told = {
+            "server": server.url,
+            "tls-server-name": server.tls_server_name,
+            "insecure-skip-tls-verify": server.skip_verify,
+            "certificate-authority-data": base64.b64encode(ca.encode()).decode(),
+            "proxy-url": server.proxy_url,
+            "disable-compression": server.disable_compression,
+            "config": server.exec_config,
+        }
+        spec["cluster"] = {key: value for key, value in told.items() if value}
+    return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
 def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential:
     def garbage(what: str, hint: str = "") -> ConfigError:
         said = f" On stderr it said: {without_held(complaint)}" if complaint else ""
@@ -143,7 +169,8 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
         raise garbage("printed JSON that is not an ExecCredential with a status")
-    token, key = (value if isinstance(value, str) else "" for value in map(status.get, ("token", "clientKeyData")))
+    told = (status.get(name) for name in ("token", "clientCertificateData", "clientKeyData"))
+    token, certificate, key = (value if isinstance(value, str) else "" for value in told)
     hold(token, key)
     if document.get("apiVersion") != plugin.api_version:
         version = without_held(str(document.get("apiVersion")))
@@ -151,13 +178,15 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
             f"answered in {version}, but the kubeconfig asks for {plugin.api_version}",
             ("Update the plugin (the AWS CLI) and update the entry: aws eks update-kubeconfig --name CLUSTER."),
         )
-    if not token:
-        raise garbage("printed a credential without a token (client certificates of plugins are not supported)")
+    if not token and not certificate:
+        raise garbage("printed a credential with neither a token nor a certificate")
+    if bool(certificate) != bool(key):
+        raise garbage("printed a certificate without its key, or a key without its certificate")
     until = status.get("expirationTimestamp")
     expires_at = parsed(until)
     if until is not None and expires_at is None:
         raise garbage(f"printed an expirationTimestamp that is no time: {until!r}")
-    return Credential(f"Bearer {token}", expires_at)
+    return Credential(f"Bearer {token}" if token else "", certificate, key, expires_at)
 
 
 def _install_hint(plugin: ExecPlugin) -> str:
@@ -186,3 +215,56 @@ def _remedy(plugin: ExecPlugin, complaint: str, environ: Mapping[str, str]) -> s
     if "unable to locate credentials" in said or "expired" in said or "invalidclienttoken" in said:
         return f"Renew the AWS credentials, then check them: aws sts get-caller-identity{suffix}"
     return _by_hand(plugin)
+
+
+# Programs that only set an environment for another one, which gives the token: ``env`` and ``aws-vault exec``.
+
+
+_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
+_VAULT_VALUES = frozenset(("-d", "--duration", "-t", "--mfa-token", "--region", "--backend", "--prompt"))
+"""Flags of ``aws-vault`` that take a value."""
+
+_DEEPEST = 8
+
+
+def program_of(plugin: ExecPlugin) -> str:
+    """Its name, without folders and ``.exe``, in lower case."""
+    return re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
+
+
+def unwrapped(plugin: ExecPlugin) -> ExecPlugin:
+    """The program that is run in the end, with all that was set for it; what sets something else is left as it is."""
+    for _ in range(_DEEPEST):
+        unwrap = {"env": _of_env, "aws-vault": _of_vault}.get(program_of(plugin))
+        inner = unwrap and unwrap(plugin)
+        if inner is None:
+            break
+        plugin = inner
+    return plugin
+
+
+def _of_env(plugin: ExecPlugin) -> ExecPlugin | None:
+    """Of ``env AWS_PROFILE=ops aws eks get-token …``; one with options of its own may take away as well."""
+    set_too: list[tuple[str, str]] = []
+    for at, arg in enumerate(plugin.args):
+        assigned = _ASSIGNED.fullmatch(arg)
+        if assigned is None:
+            return None if arg.startswith("-") else _inner(plugin, plugin.args[at:], set_too)
+        set_too.append((assigned["name"], assigned["value"]))
+    return None
+
+
+def _of_vault(plugin: ExecPlugin) -> ExecPlugin | None:
+    """Of ``aws-vault exec PROFILE -- aws eks get-token …``."""
+    if plugin.args[:1] != ("exec",) or "--" not in plugin.args:
+        return None
+    end = plugin.args.index("--")
+    before = zip(plugin.args[:end], plugin.args[1:end], strict=False)
+    names = [arg for flag, arg in before if not arg.startswith("-") and flag not in _VAULT_VALUES]
+    return _inner(plugin, plugin.args[end + 1 :], [("AWS_PROFILE", name) for name in names[:1]])
+
+
+def _inner(plugin: ExecPlugin, line: tuple[str, ...], set_too: list[tuple[str, str]]) -> ExecPlugin | None:
+    if not line:
+        return None
+    return replace(plugin, command=line[0], args=line[1:], env=(*plugin.env, *set_too))

@@ -16,6 +16,7 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.eks import AwsAccess
 
+from .exec_plugin import program_of, unwrapped
 from .kubeconfig import choose
 from .target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
 
@@ -27,6 +28,7 @@ _SERVER = re.compile(
 )
 
 
+_AUTHENTICATORS = frozenset(("aws-iam-authenticator", "heptio-authenticator-aws"))
 _REGION_FLAGS = {"--region": "region"}
 _AUTHENTICATOR_FLAGS = {
     **_REGION_FLAGS,
@@ -64,7 +66,7 @@ class EksIdentity:
 
 def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
     """What the chosen kubeconfig entry says; a part that nothing tells is ""."""
-    plugin = target.user.plugin
+    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
     around = {**environ, **dict(plugin.env)} if plugin is not None else {}
     options = _of_plugin(plugin, around) if plugin is not None else {}
     found: dict[str, str] = {}
@@ -92,9 +94,9 @@ def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
 
 def _of_plugin(plugin: ExecPlugin, around: Mapping[str, str]) -> dict[str, str]:
     """What its arguments say, and what it takes from its environment instead of them."""
-    program = re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
+    program = program_of(plugin)
     instead: Mapping[str, str] = {}
-    if program == "aws-iam-authenticator":
+    if program in _AUTHENTICATORS:
         names, instead = _AUTHENTICATOR_FLAGS, _AUTHENTICATOR_ENV
     elif program == "aws" or "get-token" in plugin.args:
         names = _AWS_FLAGS
@@ -171,7 +173,7 @@ def aws_access(connection: Connection, around: CredentialContext, wanted: AwsReq
     target = choose(connection, around)
     eks = identify(target, around.environ)
     of_here = around.environ.get("AWS_REGION") or around.environ.get("AWS_DEFAULT_REGION") or ""
-    plugin = target.user.plugin
+    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
     own = dict(plugin.env) if plugin is not None and not wanted.profile else {}
     refused = sorted(name for name in own if name in _NOT_FOLLOWED and own[name])
     if refused:

@@ -159,8 +159,12 @@ def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str)
 # Entries of a kubeconfig to typed values: unwrapping, base64, paths. Kubeconfig mappings end here.
 
 
+_EXEC_EXTENSION = "client.authentication.k8s.io/exec"
+
+
 def server(name: str, entry: _Entry) -> ServerEntry:
     fields = entry.fields
+    extensions = _maps(fields, "extensions")
     return ServerEntry(
         url=text(fields, "server").rstrip("/"),
         ca_file=_path(entry, "certificate-authority"),
@@ -169,6 +173,7 @@ def server(name: str, entry: _Entry) -> ServerEntry:
         tls_server_name=text(fields, "tls-server-name"),
         proxy_url=text(fields, "proxy-url"),
         disable_compression=_typed(fields, "disable-compression", bool) or False,
+        exec_config=next((e.get("extension") for e in extensions if e.get("name") == _EXEC_EXTENSION), None),
     )
 
 
@@ -223,6 +228,10 @@ def _texts(fields: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(text({key: item}, key) for item in _typed(fields, key, list) or ())
 
 
+def _maps(fields: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    return [_typed({key: each}, key, dict) or {} for each in _typed(fields, key, list) or ()]
+
+
 def _path(entry: _Entry, key: str) -> str:
     path = text(entry.fields, key)
     return os.path.join(entry.folder, path) if path else ""
@@ -243,18 +252,16 @@ def _plugin(name: str, entry: _Entry) -> ExecPlugin | None:
         return None
     if not text(fields, "command"):
         raise ConfigError(f"user {name!r} in kubeconfig {entry.file}: exec has no command")
-    if _typed(fields, "provideClusterInfo", bool):
-        raise ConfigError(f"user {name!r} has a credential plugin with provideClusterInfo, which is not supported")
-    variables = [_typed({"env": each}, "env", dict) or {} for each in _typed(fields, "env", list) or ()]
     command = text(fields, "command")
     if os.path.dirname(command):  # a bare name is looked for on PATH, a path belongs to the file's folder
         command = os.path.join(entry.folder, command)
     return ExecPlugin(
         command=command,
         args=_texts(fields, "args"),
-        env=tuple((text(each, "name"), text(each, "value")) for each in variables),
+        env=tuple((text(each, "name"), text(each, "value")) for each in _maps(fields, "env")),
         api_version=text(fields, "apiVersion"),
         interactive_mode=text(fields, "interactiveMode") or "IfAvailable",
+        provide_cluster_info=_typed(fields, "provideClusterInfo", bool) or False,
         install_hint=text(fields, "installHint"),
     )
 

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from kubectl_eksdoc.bounds import BoundedResponse, current
 from kubectl_eksdoc.errors import ConfigError, cause_of
 
-from .target import KubeTarget
+from .target import Credential, KubeTarget
 
 if TYPE_CHECKING:
     import urllib3
@@ -117,22 +117,23 @@ CONNECTIONS = 8
 
 
 class Pools:
-    """Makes the pool of connections, when it is first asked for."""
+    """Makes the pool of connections; a new one only when a plugin brings another client certificate."""
 
     def __init__(self, target: KubeTarget, proxy: str) -> None:
         self._target = target
         self._proxy = proxy
         self._lock = threading.Lock()
         self._open = OpenSockets()
-        self._made: urllib3.PoolManager | None = None
+        self._made: tuple[str, urllib3.PoolManager] | None = None
 
-    def manager(self) -> urllib3.PoolManager:
+    def of(self, credential: Credential) -> urllib3.PoolManager:
         """Raises ConfigError: a certificate, key or CA cannot be used."""
         with self._lock:
-            if self._made is None:
-                self._made = self._make()
-                self._open.remember(self._made)
-            return self._made
+            if self._made is None or self._made[0] != credential.certificate:
+                manager = self._make(credential)
+                self._open.remember(manager)
+                self._made = (credential.certificate, manager)
+            return self._made[1]
 
     def cut(self) -> None:
         """Whatever is under way breaks down at once."""
@@ -141,7 +142,7 @@ class Pools:
     def close(self) -> None:
         """Connections that nobody uses are closed; others are when they are given back."""
         with self._lock:
-            manager = self._made
+            manager = self._made[1] if self._made is not None else None
         if manager is None:
             return
         for key in manager.pools.keys():  # noqa: SIM118 (it is no dict, and cannot be iterated over)
@@ -150,7 +151,7 @@ class Pools:
                 pool.close()  # to forget it is not enough: it closes when the garbage collector comes
         manager.clear()
 
-    def _make(self) -> urllib3.PoolManager:
+    def _make(self, credential: Credential) -> urllib3.PoolManager:
         import urllib3
         from kubernetes import client
 
@@ -164,7 +165,7 @@ class Pools:
         manager = client.ApiClient(configuration).rest_client.pool_manager
         options = {**manager.connection_pool_kw, "socket_options": keeping_alive()}
         if server.secure:
-            options["ssl_context"] = _tls(self._target)
+            options["ssl_context"] = _tls(self._target, credential)
             options["ca_certs"] = None  # they are in the context
         if server.skip_verify:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -176,7 +177,7 @@ class Pools:
         return urllib3.ProxyManager(self._proxy, proxy_headers=proxy_headers, **options)
 
 
-def _tls(target: KubeTarget) -> ssl.SSLContext:
+def _tls(target: KubeTarget, credential: Credential) -> ssl.SSLContext:
     """Whom we trust and what we show. Without a CA: this machine's roots and Mozilla's."""
     import certifi
     from urllib3.util.ssl_ import create_urllib3_context
@@ -195,21 +196,24 @@ def _tls(target: KubeTarget) -> ssl.SSLContext:
             context.load_verify_locations(cafile=certifi.where())
     except OSError as error:  # ssl.SSLError is one
         raise ConfigError(f"the certificate authority {what} cannot be used: {cause_of(error)}") from error
-    if target.user.has_certificate:
-        _show_certificate(context, target)
+    _show_certificate(context, target, credential)
     return context
 
 
-def _show_certificate(context: ssl.SSLContext, target: KubeTarget) -> None:
+def _show_certificate(context: ssl.SSLContext, target: KubeTarget, credential: Credential) -> None:
     """The ssl module takes client certificates from files only: data live in one for a moment."""
     user = target.user
-    if not user.key_data and not user.key_file:
+    certificate = credential.certificate or user.certificate_data
+    key = credential.key or user.key_data
+    if not certificate and not user.certificate_file:
+        return
+    if not key and not user.key_file:
         raise ConfigError(f"user {target.user_name!r} has a client certificate but no client key")
     what = user.certificate_file or "client-certificate-data"
     try:
         with tempfile.TemporaryDirectory(prefix="eksdoc-") as folder:  # readable by its owner only
             files = [user.certificate_file, user.key_file]
-            for i, pem in enumerate((user.certificate_data, user.key_data)):
+            for i, pem in enumerate((certificate, key)):
                 if pem:
                     files[i] = f"{folder}/{i}.pem"
                     with open(files[i], "w", encoding="ascii") as file:

@@ -22,7 +22,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.permissions import Permission, Review
+from kubectl_eksdoc.model.permissions import Permission, Review, opt_ins_of
 from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
 
 from .config import ApiAccess
@@ -305,6 +305,8 @@ class Cautious:
 
 _ESCALATES = "is attempting to grant RBAC permissions not currently held"
 """Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""
+_RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}")
+"""How a rule is written that is not held: pkg/registry/rbac/validation, CompactString, its lists by Go's %q."""
 
 
 class LiveObjectWriter:
@@ -347,9 +349,26 @@ def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
     if error is not None:
         return NotPlaced(sent.said, right)
     if sent.code == 403 and _ESCALATES in sent.said:
-        why = f"you cannot give it rights that you have not yourself: {sent.said}"
-        return NotPlaced(why, f"escalate {right.split()[1]}")
+        rights = tuple(_rights_in(sent.said))
+        why = f"you cannot give it rights that you have not yourself: {'; '.join(rights) or sent.said}"
+        opted = "; ".join(f"opt-in {each.said}" for each in opt_ins_of(rights))
+        return NotPlaced(f"{why} ({opted})" if opted else why, f"escalate {right.split()[1]}")
     return NotPlaced(sent.told, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
+
+
+def _rights_in(said: str) -> Iterator[str]:
+    """As the tool names them: ``list nodes``, ``create pods/eviction``, ``get /metrics``."""
+    for groups, resources, verbs in _RULE.findall(said):
+        for group in _words(groups) or [""]:
+            for resource in _words(resources):
+                plural, _, subresource = resource.partition("/") if not resource.startswith("/") else (resource, "", "")
+                full = f"{plural}.{group}" if group else plural
+                of = f"{full}/{subresource}" if subresource else full
+                yield from (f"{verb} {of}" for verb in _words(verbs))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', text)
 
 
 # ConfigMaps of a live cluster, applied by server-side apply as this tool's field manager.

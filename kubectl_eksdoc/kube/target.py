@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from datetime import datetime, timedelta, timezone
-from typing import TextIO
+from typing import Any, TextIO
 
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ClusterError, ConfigError
@@ -36,9 +36,11 @@ _LARGEST = 1 << 20
 
 @frozen
 class Credential:
-    """`authorization` is the header's value ("" for none)."""
+    """`authorization` is the header's value ("" for none); certificate and key are PEM texts of a plugin."""
 
     authorization: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
     expires_at: datetime | None = None
 
 
@@ -91,7 +93,7 @@ class Credentials:
             raise
         finally:
             self._fetched += 1
-        hold(fresh.authorization.partition(" ")[2])
+        hold(fresh.authorization.partition(" ")[2], fresh.key)
         self._current = fresh
         # One that comes already expired tells of a clock that differs: used until the server refuses it.
         ends = fresh.expires_at
@@ -161,6 +163,9 @@ class ServerEntry:
     tls_server_name: str = ""
     proxy_url: str = field(default="", repr=False)
     disable_compression: bool = False
+    exec_config: Any = field(
+        default=None, repr=False
+    )  # what the cluster's `client.authentication.k8s.io/exec` extension holds
 
     @property
     def address(self) -> str:
@@ -200,6 +205,7 @@ class ExecPlugin:
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     api_version: str = "client.authentication.k8s.io/v1beta1"
     interactive_mode: str = "IfAvailable"
+    provide_cluster_info: bool = False
     install_hint: str = ""
 
     @property

@@ -349,6 +349,15 @@ def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
     assert prod.count("eks:DeleteCluster") == 0
 
 
+@pytest.mark.long
+def test_each_right_alone_is_named_and_takes_nothing_else_with_it(whole: World) -> None:
+    aws = live(whole)
+    seen = believed(aws, aws.access)
+    full = everything(seen)
+    each_alone = [[each] for each in DENIED if each is not questions.CLUSTER]
+    assert [found for part in each_alone if (found := without_rights_to(part, whole, seen, full))] == []
+
+
 def test_a_connection_that_is_lost(prod: World) -> None:
     aws = live(prod)
     prod.hang_up("eks:ListAddons")

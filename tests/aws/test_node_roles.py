@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -13,8 +13,12 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsThrottled
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import RoleUse, RoleUses
 from tests.aws.answers import Scripted, sees
+from tests.aws.test_live import live, prod
 from tests.aws.world.role_uses import event
+from tests.aws.world.server import World
 from tests.builders import NOW
+
+__all__ = ["prod"]
 
 LOOKUP, PROFILE = "cloudtrail:LookupEvents", "iam:GetInstanceProfile"
 REPORT, DETAILS = "iam:GenerateServiceLastAccessedDetails", "iam:GetServiceLastAccessedDetails"
@@ -138,3 +142,44 @@ def test_a_report_is_waited_for_and_read_whole() -> None:
 def test_a_report_that_is_not_there_is_unknown(looks: list[Any], more: dict[str, Any], why: str) -> None:
     found, *_ = told(*looks, **more)
     assert isinstance(found, Unknown) and why in found.why
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime.now(timezone.utc).replace(microsecond=0)
+
+
+def test_cloudtrail_over_http(prod: World, now: datetime) -> None:
+    """A page is 50 events; a day that is too long ago is not there."""
+    prod.happened(*(event(now - timedelta(minutes=at), "i-0", "ec2:DescribeInstances") for at in range(1, 61)))
+    prod.happened(event(now - 3 * DAY, "i-0", "s3:ListBuckets"), event(now - 91 * DAY, "i-0", "sqs:ListQueues"))
+    found = role_events(sees(live(prod)), ("i-0", "i-9"), now, Waits())
+    uses = {each.service: each.count for each in found["i-0"].uses}  # type: ignore[union-attr]
+    assert uses == {"ec2": 60, "s3": 1} and found["i-9"] == RoleUses(now - 90 * DAY)
+    assert prod.count(LOOKUP) == 3
+    prod.throttle(LOOKUP)
+    assert isinstance(role_events(sees(live(prod)), ("i-0",), now, Waits())["i-0"], Unknown)
+    prod.deny(LOOKUP)
+    assert role_events(sees(live(prod)), ("i-0",), now, Waits())["i-0"].missing == LOOKUP  # type: ignore[union-attr]
+    prod.hang_up(LOOKUP)
+    assert isinstance(role_events(sees(live(prod)), ("i-0",), now, Waits())["i-0"], Unknown)
+
+
+def test_iam_over_http(prod: World, now: datetime) -> None:
+    iam = prod.client("iam")
+    iam.create_role(RoleName="nodes", AssumeRolePolicyDocument="{}")
+    arn = iam.create_instance_profile(InstanceProfileName="nodes")["InstanceProfile"]["Arn"]
+    iam.add_role_to_instance_profile(InstanceProfileName="nodes", RoleName="nodes")
+    prod.accessed(ROLE, {"s3": now - DAY, "sqs": None}, looks=2)
+    prod.forget_calls()
+    found = last_accessed(sees(live(prod)), (arn,), Waits())[arn]
+    assert isinstance(found, RoleUses) and found.uses == (RoleUse("s3", now - DAY),)
+    assert (prod.count(REPORT), prod.count(DETAILS)) == (1, 3)
+    prod.accessed(ROLE, {}, fails="internal error")
+    assert last_accessed(sees(live(prod)), (arn,), Waits())[arn] == Unknown(
+        "IAM could not make its report: internal error"
+    )
+    for action in (PROFILE, REPORT, DETAILS):
+        prod.allow()
+        prod.deny(action)
+        assert last_accessed(sees(live(prod)), (arn,), Waits())[arn].missing == action  # type: ignore[union-attr]

@@ -122,10 +122,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ({"server": "https://x"}, {"as-groups": "a"}, "as-groups should be a list"),
         ({"server": "https://x"}, {"exec": {"command": "aws", "env": ["A=b"]}}, "env should be a mapping, not a text"),
         ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "has an auth-provider, which is not supported"),
+        ({"server": "https://x", "extensions": ["x"]}, {}, "extensions should be a mapping, not a text"),
         (
             {"server": "https://x"},
-            {"exec": {"command": "aws", "provideClusterInfo": True}},
-            "with provideClusterInfo, which is not supported",
+            {"exec": {"command": "aws", "provideClusterInfo": "yes"}},
+            "provideClusterInfo should be true or false",
         ),
     ],
 )
@@ -187,6 +188,7 @@ CLUSTER = {
     "tls-server-name": "n",
     "proxy-url": "http://p:1",
     "disable-compression": True,
+    "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}],
 }
 USER = {
     "token": "t",
@@ -244,7 +246,7 @@ def test_plugin_output(status: Any) -> None:
         credential = _credential(plugin, output, "")
     except ConfigError:
         return
-    assert credential.authorization.startswith("Bearer ")
+    assert credential.authorization.startswith("Bearer ") or credential.certificate
     assert credential.expires_at is None or credential.expires_at.tzinfo is not None
 
 

@@ -22,8 +22,16 @@ from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
+from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.responses import HttpAnswer
-from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credentials, ExecPlugin, of_this_process
+from kubectl_eksdoc.kube.target import (
+    Credential,
+    CredentialContext,
+    Credentials,
+    ExecPlugin,
+    ServerEntry,
+    of_this_process,
+)
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
@@ -109,11 +117,9 @@ def test_a_failing_plugin_is_quoted(running: Running, complaint: str, hint: str)
         ("sys.stdout.write('[' * 100000)", "printed 100000 bytes that are not JSON"),
         ("print(json.dumps({'apiVersion': 'x', 'kind': 'ExecCredential'}))", "with a status"),
         ("print(json.dumps({'apiVersion': 'v9', 'kind': 'ExecCredential', 'status': {}}))", "answered in v9"),
-        (
-            "say(clientCertificateData='x', clientKeyData='y')",
-            "without a token (client certificates of plugins",
-        ),
+        ("say()", "neither a token nor a certificate"),
         ("say(token='t', expirationTimestamp='soon')", "expirationTimestamp that is no time"),
+        ("say(clientCertificateData='x')", "a certificate without its key"),
     ],
 )
 def test_garbage(running: Running, source: str, message: str) -> None:
@@ -147,13 +153,50 @@ TELL = (
 )
 
 
-def test_what_it_is_told(server: ApiServer, running: Running) -> None:
+def test_what_it_is_told(server: ApiServer, running: Running, authority: Any) -> None:
     environ = {"PATH": "/usr/bin:/bin", "A": "ours", "B": "ours"}
     running(TELL, env=[{"name": "A", "value": "theirs"}], around={"environ": environ}).get("/version")
     a, b, info, stdin, folder = json.loads(server.requests[0].header("Authorization").removeprefix("Bearer "))
     assert (a, b, stdin, folder) == ("theirs", "ours", "", os.getcwd())
     told = {"apiVersion": kubeconfigs.API, "kind": "ExecCredential", "spec": {"interactive": False}}
     assert json.loads(info) == told
+    running(TELL, provideClusterInfo=True, around={"environ": environ}).get("/version")
+    info = json.loads(server.requests[1].header("Authorization").removeprefix("Bearer "))[2]
+    cluster = {"server": server.url, "certificate-authority-data": kubeconfigs.b64(authority.pem)}
+    assert json.loads(info) == {**told, "spec": {"interactive": False, "cluster": cluster}}
+
+
+def test_what_it_is_told_of_its_cluster(tmp_path: Path, around: CredentialContext) -> None:
+    ca, plugin = tmp_path / "ca.crt", {"command": "login", "provideClusterInfo": True}
+    ca.write_text("the CA", encoding="ascii")
+    fields = {
+        "server": "https://x",
+        "certificate-authority": "ca.crt",
+        "tls-server-name": "other.test",
+        "proxy-url": "http://proxy:1",
+        "disable-compression": True,
+        "extensions": [
+            {"name": "else", "extension": 1},
+            {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}},
+        ],
+    }
+    config = kubeconfigs.many(tmp_path / "c", {"x": fields}, {"x": {"exec": plugin}}, {"x": ("x", "x")}, "x")
+    found = choose(Connection(kubeconfig=config), around)
+    assert found.user.plugin is not None
+    assert exec_plugin._exec_info(found.user.plugin, found.server, interactive=True)["spec"] == {
+        "interactive": True,
+        "cluster": {
+            "server": "https://x",
+            "certificate-authority-data": kubeconfigs.b64(b"the CA"),
+            "tls-server-name": "other.test",
+            "proxy-url": "http://proxy:1",
+            "disable-compression": True,
+            "config": {"audience": "a"},
+        },
+    }
+    ca.unlink()
+    with pytest.raises(ConfigError, match=r"ca\.crt cannot be read"):
+        exec_plugin._exec_info(found.user.plugin, found.server, interactive=True)
 
 
 def test_what_it_asks_a_user_is_shown_as_it_comes(running: Running) -> None:
@@ -173,7 +216,7 @@ def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: CredentialContext,
     )
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
     with pytest.raises(Unauthorized, match=r"no answer within 1 s; it said: open this page"):
-        exec_plugin.run(plugin, around, timeout=1.0)
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=1.0)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -182,7 +225,7 @@ def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: CredentialC
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
     begun = time.monotonic()
     with pytest.raises(ConfigError, match="printed more than 1 MiB") as caught:
-        exec_plugin.run(plugin, around, timeout=60.0)
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=60.0)
     assert "by hand" in caught.value.hint and "xxx" not in caught.value.message
     assert time.monotonic() - begun < 30
 
@@ -194,6 +237,23 @@ def test_a_plugin_that_is_run_again_has_what_is_left_of_the_time(server: ApiServ
         source = "time.sleep(1.5)\nsay(token=str(runs()))\n"
         running(source, around={"flags": {"read_timeout": 2.0}}).get("/version")
     assert time.monotonic() - begun < 2.9
+
+
+def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
+    issued = [authority.ca.issue_cert("x@example.com", common_name=f"role-{i}") for i in (1, 2)]
+    pems = [(c.cert_chain_pems[0].bytes().decode(), c.private_key_pem.bytes().decode()) for c in issued]
+    program = kubeconfigs.plugin(
+        tmp_path, f"c, k = {pems!r}[runs() - 1]; say(clientCertificateData=c, clientKeyData=k)"
+    )
+    with ApiServer(authority.server_context(clients=True)) as server:
+        user = kubeconfigs.exec_user(program)
+        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+        server.accepts = lambda request: request.client == "role-1" or len(server.requests) > 2
+        api = transport(Connection(kubeconfig=config))
+        api.get("/version")
+        server.accepts = lambda request: request.client == "role-2"
+        api.get("/version")
+        assert [r.client for r in server.requests] == ["role-1", "role-1", "role-2"]
 
 
 def test_a_token_file_is_read_again_after_a_minute_or_a_refusal(

@@ -82,7 +82,11 @@ def test_what_a_plugin_and_a_file_give(server: ApiServer, signed_in: MakeTranspo
 
 
 def test_a_plugin_that_says_what_it_prints(signed_in: MakeTransport, tmp_path: Path) -> None:
-    for secret, status in ("mellon-14-m", "token={}, expirationTimestamp='soon'"), ("mellon-15-m", "clientKeyData={}"):
+    for secret, status in (
+        ("mellon-14-m", "token={}, expirationTimestamp='soon'"),
+        ("mellon-15-m", "clientKeyData={}"),
+        ("mellon-16-m", "token={}, clientKeyData='x'"),
+    ):
         source = f"sys.stderr.write('{secret} it is'); say({status.format(repr(secret))})\n"
         plugin = kubeconfigs.plugin(tmp_path, source)
         with pytest.raises(ConfigError, match="On stderr it said: … it is"):
@@ -197,13 +201,18 @@ def test_of_an_address_that_is_none(url: str, field: str, tmp_path: Path) -> Non
 def test_of_the_line_of_a_plugin() -> None:
     usual = ("--region", "eu-west-1", "eks", "get-token", "--cluster-name", "shop", "--output", "json")
     assert ExecPlugin("aws", usual).line == f"aws {' '.join(usual)}"
+    assert ExecPlugin("aws-vault", ("exec", "ops", "--", "aws", *usual[2:])).line.startswith(
+        "aws-vault exec ops -- aws eks"
+    )
     args = ("get-token", "--client-secret", "hunter2", "--password=hunter2", "-phunter2", "hunter2", "--role=r")
     plugin = ExecPlugin("login", args, (("LOGIN_TOKEN", "a-token"), ("AWS_PROFILE", "ops")))
     assert plugin.line == "login get-token --client-secret … --password=… … … --role=r"
     assert "hunter2" not in repr(plugin) and "a-token" not in repr(plugin)
     said = "unrecognized: --password=hunter2 hunter2 with a-token of profile ops; try get-token"
     assert plugin.without_secrets(said) == "unrecognized: … … with … of profile ops; try get-token"
-    assert "hunter2" not in repr(ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h"))
+    assert "hunter2" not in repr(
+        ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h", exec_config="hunter2")
+    )
 
 
 # Which cluster the kubeconfig leads to: a key of its own for everything by which two may differ.

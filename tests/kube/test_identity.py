@@ -58,15 +58,45 @@ def test_aws_iam_authenticator(command: str) -> None:
 
 
 def test_what_the_authenticator_takes_from_its_environment() -> None:
-    plugin = aws("token", "-e", "x-1", command="aws-iam-authenticator", DEFAULT_ROLE="arn:mine")
+    plugin = aws("token", "-e", "x-1", command="heptio-authenticator-aws", DEFAULT_ROLE="arn:mine")
     around = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "prod", "DEFAULT_ROLE": "arn:other"}
     found = identify(target(plugin=plugin), around)
     assert (found.identity.cluster, found.role_arn, found.external_id) == ("prod", "arn:mine", "x-1")
     given = aws("token", "-r", "arn:given", command="aws-iam-authenticator", DEFAULT_ROLE="arn:mine")
     assert identify(target(plugin=given), {}).role_arn == "arn:given"
     assert identify(target(plugin=aws("eks", "get-token")), around).role_arn == "", "awscli does not know it"
-    wrapped = aws("exec", "p", "--", "aws", "eks", "get-token", "--cluster-name", "prod", command="aws-vault")
-    assert identify(target(plugin=wrapped), {}) == EksIdentity(Identity(cluster="prod")), "whose profile is not read"
+
+
+GET = ("aws", "eks", "get-token", "--cluster-name", "prod")
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "profile"),
+    [
+        ("aws-vault", ("exec", "p", "--", *GET), "p"),
+        ("/opt/bin/aws-vault", ("exec", "--duration", "1h", "-n", "p", "--", *GET), "p"),
+        ("aws-vault", ("exec", "--duration=1h", "p", "--region", "x", "--", *GET, "--profile", "q"), "q"),
+        ("/usr/bin/env", ("AWS_PROFILE=p", *GET), "p"),
+        ("env", ("A=1", "AWS_PROFILE=o", "aws-vault", "exec", "p", "--", *GET), "p"),
+    ],
+)
+def test_a_wrapper_round_get_token(command: str, args: tuple[str, ...], profile: str) -> None:
+    found = identify(target(plugin=aws(*args, command=command, AWS_PROFILE="outside")), {"AWS_PROFILE": "mine"})
+    assert (found.identity.cluster, found.profile) == ("prod", profile)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("env",),
+        ("env", "-i", "AWS_PROFILE=p", "kubelogin"),
+        ("env",) * 20,
+        ("aws-vault", "exec", "p", "--"),
+        ("aws-vault", "login", "p", "--", *GET[:1]),
+    ],
+)
+def test_a_wrapper_that_is_not_understood_says_nothing(line: tuple[str, ...]) -> None:
+    assert identify(target(plugin=aws(*line[1:], command=line[0])), {}) == EksIdentity(Identity())
 
 
 @pytest.mark.parametrize(
@@ -159,6 +189,14 @@ def test_the_region_of_the_environment_comes_last(tmp_path: Path) -> None:
 
 
 KEYS = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
+
+
+def test_keys_in_the_environment_of_the_plugin_do_not_show(tmp_path: Path) -> None:
+    found = asked(tmp_path, {**GET_TOKEN, "env": KEYS})
+    assert found.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(found)
+    wrapped = [*(f"{each['name']}={each['value']}" for each in KEYS), "aws", *GET_TOKEN["args"]]
+    behind = asked(tmp_path, {**GET_TOKEN, "command": "env", "args": wrapped, "env": []})
+    assert behind.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(behind)
 
 
 def test_keys_come_before_a_profile_of_the_environment_and_behind_one_that_is_named(tmp_path: Path) -> None:

@@ -183,6 +183,11 @@ def test_each_kind_has_its_place() -> None:
 
 GIVES = "you cannot give it rights that you have not yourself"
 GRANTS = "eve is attempting to grant RBAC permissions not currently held"
+LACKING = (
+    '{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}\n'
+    '{APIGroups:[""], Resources:["pods/eviction"], Verbs:["create"]}\n'
+    '{NonResourceURLs:["/metrics"], Verbs:["get"]}'
+)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +201,13 @@ GRANTS = "eve is attempting to grant RBAC permissions not currently held"
         (
             ApiStatus(403, "Forbidden", f"{GRANTS}:\n{{odd}}"),
             NotPlaced(f"{GIVES}: {GRANTS}:\n{{odd}}", "escalate jobs.batch"),
+        ),
+        (
+            ApiStatus(403, "Forbidden", f"{GRANTS}:\n{LACKING}"),
+            NotPlaced(
+                f"{GIVES}: get deployments.apps; list deployments.apps; create pods/eviction; get /metrics",
+                "escalate jobs.batch",
+            ),
         ),
         (ApiStatus(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
     ],

@@ -21,7 +21,7 @@ from kubectl_eksdoc.bounds import AnswerLimits, within
 from kubectl_eksdoc.errors import ConfigError, Unreachable, Untrusted
 from kubectl_eksdoc.kube.config import proxy_for
 from kubectl_eksdoc.kube.pools import OpenSockets, _tls, asked_before_each_byte, keeping_alive
-from kubectl_eksdoc.kube.target import KubeTarget, ServerEntry, UserEntry
+from kubectl_eksdoc.kube.target import Credential, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
@@ -81,7 +81,7 @@ def test_old_style_certificates_are_accepted_as_kubectl_does(monkeypatch: pytest
     strict = ssl.create_default_context()
     strict.verify_flags |= ssl.VERIFY_X509_STRICT
     monkeypatch.setattr("urllib3.util.ssl_.create_urllib3_context", lambda **_: strict)
-    made = _tls(KubeTarget("", "", "", ServerEntry("https://x"), UserEntry()))
+    made = _tls(KubeTarget("", "", "", ServerEntry("https://x"), UserEntry()), Credential())
     assert made is strict and not made.verify_flags & ssl.VERIFY_X509_STRICT
 
 

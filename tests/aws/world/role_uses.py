@@ -1,7 +1,7 @@
 """Completes moto: CloudTrail's LookupEvents, and IAM's report of the services that a role was last used for.
 
 Of moto's internals: a method of CloudTrailResponse or IamResponse answers the operation of its name; a backend's
-dictionary is emptied by moto's reset, so the reports lie there.
+dictionary is emptied by moto's reset, so what has happened lies there.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
-_REPORTS = "eksdoc_reports"
+from tests.aws.world.paging import page
+
+_EVENTS, _REPORTS, _JOBS = "eksdoc_events", "eksdoc_reports", "eksdoc_jobs"
+_MOST, _DAYS = 50, 90
 
 
 def event(
@@ -47,13 +50,12 @@ def event(
     }
 
 
-def accessed(backend: Any, role: str, services: Mapping[str, datetime | None]) -> None:
-    backend.__dict__.setdefault(_REPORTS, {})[_job(role)] = services
+def happened(backend: Any, *events: Mapping[str, Any]) -> None:
+    backend.__dict__.setdefault(_EVENTS, []).extend(events)
 
 
-def _job(role: str) -> str:
-    """Its name has 36 letters, or botocore refuses to ask for it."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, role))
+def accessed(backend: Any, role: str, services: Mapping[str, datetime | None], looks: int = 0, fails: str = "") -> None:
+    backend.__dict__.setdefault(_REPORTS, {})[role] = services, looks, fails
 
 
 def mend() -> None:
@@ -67,10 +69,22 @@ def mend() -> None:
 
 
 def lookup_events(response: Any) -> str:
-    """Nothing has happened."""
+    """The latest first, of 90 days, one attribute at the most, 50 a page."""
     asked = json.loads(response.body)
-    assert len(asked["LookupAttributes"]) == 1 and asked["MaxResults"] <= 50, "AWS refuses it"
-    return json.dumps({"Events": []})
+    attributes = asked.get("LookupAttributes", [])
+    start, end = asked.get("StartTime", 0), asked.get("EndTime", float("inf"))
+    assert len(attributes) <= 1 and 1 <= asked.get("MaxResults", _MOST) <= _MOST and start <= end, "AWS refuses it"
+    kept = response.cloudtrail_backend.__dict__.get(_EVENTS, [])
+    oldest = datetime.now(timezone.utc) - timedelta(days=_DAYS)
+    fits = [
+        {**each, "EventTime": each["EventTime"].timestamp()}
+        for each in sorted(kept, key=lambda each: each["EventTime"], reverse=True)
+        if all(each.get(one["AttributeKey"]) == one["AttributeValue"] for one in attributes)
+        if each["EventTime"] >= oldest and start <= each["EventTime"].timestamp() <= end
+    ]
+    turning = {"maxResults": asked.get("MaxResults", _MOST), "nextToken": asked.get("NextToken", "")}
+    told = page(fits, "Events", {**{k: v for k, v in asked.items() if k != "NextToken"}, **turning})
+    return json.dumps({"NextToken" if key == "nextToken" else key: value for key, value in told.items()})
 
 
 def generate_service_last_accessed_details(response: Any) -> Any:
@@ -78,20 +92,33 @@ def generate_service_last_accessed_details(response: Any) -> Any:
     from moto.iam.exceptions import NotFoundException
 
     role = response._get_param("Arn")
-    if _job(role) not in response.backend.__dict__.get(_REPORTS, {}):
+    reports = response.backend.__dict__.get(_REPORTS, {})
+    if role not in reports:
         raise NotFoundException(f"ARN {role} is not found.")
-    return ActionResult({"JobId": _job(role)})
+    job = str(uuid.uuid4())
+    response.backend.__dict__.setdefault(_JOBS, {})[job] = [*reports[role]]
+    return ActionResult({"JobId": job})
 
 
 def get_service_last_accessed_details(response: Any) -> Any:
-    """Services that were not used are listed without a time."""
+    """A report of a moment ago is in progress at first; services that were not used are listed without a time."""
     from moto.core.responses import ActionResult
 
-    services = response.backend.__dict__[_REPORTS][response._get_param("JobId")]
+    job = response.backend.__dict__[_JOBS][response._get_param("JobId")]
+    services, looks, fails = job
+    now = datetime.now(timezone.utc)
+    told: dict[str, Any] = {"JobCreationDate": now, "JobType": "SERVICE_LEVEL"}
+    if looks:
+        job[1] = looks - 1
+        return ActionResult({**told, "JobStatus": "IN_PROGRESS", "ServicesLastAccessed": []})
+    if fails:
+        error = {"Code": "INTERNAL", "Message": fails}
+        return ActionResult({**told, "JobStatus": "FAILED", "Error": error, "ServicesLastAccessed": []})
+    size, start = int(response._get_param("MaxItems") or 100), int(response._get_param("Marker") or 0)
     rows = [
         {"ServiceName": name, "ServiceNamespace": name, **({"LastAuthenticated": when} if when else {})}
         for name, when in sorted(services.items())
     ]
-    now = datetime.now(timezone.utc)
-    told = {"JobStatus": "COMPLETED", "JobCreationDate": now, "JobCompletionDate": now}
-    return ActionResult({**told, "JobType": "SERVICE_LEVEL", "IsTruncated": False, "ServicesLastAccessed": rows})
+    more = {"IsTruncated": True, "Marker": str(start + size)} if start + size < len(rows) else {"IsTruncated": False}
+    completed = {**told, "JobStatus": "COMPLETED", "JobCompletionDate": now}
+    return ActionResult({**completed, "ServicesLastAccessed": rows[start : start + size], **more})

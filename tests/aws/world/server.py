@@ -167,11 +167,17 @@ class World:
 
         cloudwatch_backends[ACCOUNT][region].metric_data.clear()
 
-    def accessed(self, role: str, services: dict[str, datetime | None]) -> None:
-        """IAM's report on that role: when each service was last used."""
+    def happened(self, *events: dict[str, Any], region: str = REGION) -> None:
+        """What CloudTrail has kept, as `role_uses.event` makes it."""
+        from moto.cloudtrail.models import cloudtrail_backends
+
+        role_uses.happened(cloudtrail_backends[ACCOUNT][region], *events)
+
+    def accessed(self, role: str, services: dict[str, datetime | None], looks: int = 0, fails: str = "") -> None:
+        """IAM's report on that role: when each service was last used. It is in progress for so many `looks`."""
         from moto.iam.models import iam_backends
 
-        role_uses.accessed(iam_backends[ACCOUNT]["aws"], role, services)
+        role_uses.accessed(iam_backends[ACCOUNT]["aws"], role, services, looks, fails)
 
     def publish_image(
         self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed
+from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed, few
 from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
 from kubectl_eksdoc.coredns_lameduck.lameduck import (
     AutoscalerRange,
@@ -27,12 +27,13 @@ from kubectl_eksdoc.kubernetes.redaction import MARK
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Taint, Toleration
 from kubectl_eksdoc.model.placing import NodeDemand, node_terms
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.addon.stand_in.coredns import AFFINITY
-from tests.builders import ROOM, a_cluster
+from tests.builders import ROOM, a_cluster, a_node
 from tests.coredns_lameduck import made
 from tests.examples import examples
 
@@ -290,6 +291,21 @@ def test_whose_it_is_must_be_known() -> None:
     unknown = replace(made.facts(), addon=side(Unknown("they are no YAML")))
     refusing = changed(unknown, Wishes(20), "1.28")
     assert "not known" in why(refusing) and refusing.managed and not refusing.nothing
+
+
+@pytest.mark.parametrize(
+    ("scale", "status", "said"),
+    [
+        (AutoscalerRange(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
+        (AutoscalerRange(2, 10), Status.PASS, "and 2:10 starts with 2"),
+    ],
+)
+def test_fewer_than_the_formula_wants(scale: AutoscalerRange, status: Status, said: str) -> None:
+    nodes = [a_node(f"n-{number}") for number in range(42)]
+    (found,) = few(a_cluster(nodes=nodes), scale)
+    assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
+    shown = change(Wishes(scale=scale), nodes=nodes).findings
+    assert [each.code for each in shown] == [found.code], "it is part of the change"
 
 
 def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     LONGEST_FOR_S,
     LONGEST_TIMEOUT_S,
     LONGEST_WAIT_S,
+    MOST_A_SECOND,
     MOST_ENDPOINTS,
     OLD_S,
     OS,
@@ -24,6 +25,8 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     plan_measure,
     zones,
 )
+from kubectl_eksdoc.dns_load import exchanges
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.guards import violations
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
@@ -100,6 +103,13 @@ def test_pods_that_do_not_serve_are_not_asked_and_many_are_bounded() -> None:
     many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
     assert [each.pod for each in planned(pods=(*PODS, gone)).targets] == ["", "coredns-1", "coredns-2"]
     assert len(planned(pods=many).targets) == 1 + MOST_ENDPOINTS
+
+
+def test_a_flood_is_no_measurement() -> None:
+    many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
+    with pytest.raises(UsageError, match="2700 questions a second from each pod are too many"):
+        planned(pods=many, manner=MeasurementSettings(rate=100))
+    assert MOST_A_SECOND == exchanges.MOST_A_SECOND
 
 
 def test_no_measurement_is_as_old_as_what_is_swept() -> None:

@@ -31,6 +31,7 @@ from tests.kube.field.fields import (
     Kept,
     among,
     answer_to,
+    change,
     field_among,
     is_eviction,
     status_of,
@@ -207,6 +208,20 @@ def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path)
 def test_no_pod_is_deleted_without_time_to_stop() -> None:
     assert options(a_pod(grace_seconds=0))["gracePeriodSeconds"] == 1
     assert "gracePeriodSeconds" not in options(a_pod(grace_seconds=5))
+
+
+def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
+    meta = deployment(api)["metadata"]
+    other = ("metadata", "annotations", "other")
+    sent = Kept(
+        api,
+        lambda request: request.method == "PATCH",
+        lambda count: count == 1 and change(api, kinds.DEPLOYMENTS, (meta["namespace"], meta["name"]), other, "x"),
+    )
+    with field_among(tmp_path, sent) as field:
+        assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
+    assert len(sent.requests) == 2
+    assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
 
 
 def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
