@@ -19,7 +19,14 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
 
 from .deployed import DnsFacts
-from .lameduck import AutoscalerRange, ChangeRefused, EditedCorefile, Wishes, edited, not_starting
+from .lameduck import (
+    AutoscalerRange,
+    ChangeRefused,
+    EditedCorefile,
+    Wishes,
+    edited,
+    not_starting,
+)
 from .placement import wanted_replicas
 from .placement_values import KEY as AFFINITY
 from .placement_values import (

@@ -13,7 +13,15 @@ from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.report.text import clean
 
 from .installs import upgrade
-from .repair import AsJson, MissingLinks, creates, helm_values, rights_policy, steps, template
+from .repair import (
+    AsJson,
+    MissingLinks,
+    creates,
+    helm_values,
+    rights_policy,
+    steps,
+    template,
+)
 
 _FILE = "interruption-values.yaml"
 _WHOSE = "aws sts get-caller-identity --query Account --output text"

@@ -12,11 +12,11 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.after import RunningPods
 from kubectl_eksdoc.addon_diff.always_applied import AppliedPart
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
 from kubectl_eksdoc.addon_diff.prediction import WritingTool
-from kubectl_eksdoc.addon_diff.restoring_patch import RunningPods
 from kubectl_eksdoc.addon_diff.terraform_judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote

@@ -14,10 +14,11 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
+
+from .occupancy import Occupancy
+from .pod_affinity import PodClass
 
 BudgetsOf = Callable[[Pod], Iterable[Budget]]
 """The budgets of its namespace that select a pod."""

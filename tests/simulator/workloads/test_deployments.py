@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.kubernetes.api.defaults import of_pods
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.deployments import Deployments
+from kubectl_eksdoc.simulator.workloads.deployments import Deployments, limits_of
 from kubectl_eksdoc.simulator.workloads.garbage import Garbage
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
-from kubectl_eksdoc.simulator.workloads.rollouts import limits_of
 from tests.simulator.workloads.world import World, a_template, a_workload, phase
 
 DEPLOYMENTS, SETS = "deployments.apps", "replicasets.apps"
