@@ -23,7 +23,14 @@ from kubectl_eksdoc.model.findings import in_order
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
-from .after_causes import ChangeContext, TemplateHistory, base_of, cause_of, in_object, is_declared
+from .after_causes import (
+    ChangeContext,
+    TemplateHistory,
+    base_of,
+    cause_of,
+    in_object,
+    is_declared,
+)
 from .after_facts import (
     ChangedField,
     EarlierUpdate,
@@ -44,7 +51,15 @@ from .fields import MISSING, AddonField, Usage, same_value, some_of, value_at
 from .manifests import manifests
 from .plan import Judge, plan_update
 from .prediction import AddonUpdateRequest, Mode, differing
-from .revisions import Slot, TemplateUpdateStep, UnknownRevision, slots, step_at, template_in, templates_of
+from .revisions import (
+    Slot,
+    TemplateUpdateStep,
+    UnknownRevision,
+    slots,
+    step_at,
+    template_in,
+    templates_of,
+)
 
 # The patch that gives lost fields back, and nothing else: a strategic merge patch, as ``kubectl patch`` sends it.
 

@@ -51,7 +51,7 @@ from .manifests import (
     stems,
     upstream,
 )
-from .schema_paths import SchemaPaths
+from .schema import SchemaPaths
 
 EKS = owner_of("eks", "Apply", "", "")
 

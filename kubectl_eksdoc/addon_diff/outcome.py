@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, cast
 
-from kubectl_eksdoc.amazon import skew
+from kubectl_eksdoc.amazon import versions as skew
 from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import schema_of

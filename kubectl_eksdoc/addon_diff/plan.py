@@ -25,7 +25,7 @@ from .fields import AddonField, MissingValue, leaves, merged
 from .judging import Unread, judged, may_return, refused, shared
 from .manifests import Rendered, addons_of, manifests, rendered, role_rendered
 from .prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
-from .schema_paths import SchemaPaths
+from .schema import SchemaPaths
 
 
 @frozen

@@ -47,7 +47,7 @@ from .always_applied import ObjectSearch, missing
 from .expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
 from .fields import AddonField, MissingValue, Usage, value_at
 from .manifests import NearestManifest, has_some_build
-from .schema_paths import SchemaPaths
+from .schema import SchemaPaths
 
 # Which fields of an object with a value of their own are others in one document of it than in another.
 

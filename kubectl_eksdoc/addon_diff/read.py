@@ -28,7 +28,7 @@ from .manifests import NearestManifest, every_object, knows_all, objects_of
 from .outcome import AddonRollback, way_back
 from .plan import AddonPlan, Judge, SchemaSince, plan_update, since
 from .prediction import AddonFacts, AddonUpdateRequest, OfVersion
-from .schema_paths import SchemaPaths, paths
+from .schema import SchemaPaths, paths
 from .terraform_judging import judged, of_change, unjudged
 from .terraform_requests import (
     AddonRequest,

@@ -1,7 +1,7 @@
 """Software of a cluster, and which version of it an upgrade needs, and when: before the control plane, or before nodes.
 
 Neither "add-ons last" nor "add-ons first" is right for all: each is placed by what is known of it. Of the add-ons that
-EKS manages, DescribeAddonVersions tells more than any table here (`amazon.skew`).
+EKS manages, DescribeAddonVersions tells more than any table here (`amazon.versions`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, records, sect
 from kubectl_eksdoc.model.quantities import Version, parse
 
 from .removed_apis import CUSTOM_ROWS
-from .skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
+from .versions import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 
 # Container images as references: their repository's last part, and the version that a tag tells.
 #

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
-from .skew import Fit, SourcedVerdict, beyond, in_words, minor_of
+from .versions import Fit, SourcedVerdict, beyond, in_words, minor_of
 
 
 class AmiFamily(str, Enum):

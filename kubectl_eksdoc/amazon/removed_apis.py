@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
-from .skew import beyond, in_words, minor_of
+from .versions import beyond, in_words, minor_of
 
 if TYPE_CHECKING:
     from .addon_needs import CompatibilityTable

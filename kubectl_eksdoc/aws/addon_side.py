@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from kubectl_eksdoc.amazon import skew
+from kubectl_eksdoc.amazon import versions as skew
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.amazon import skew as addon_versions
+from kubectl_eksdoc.amazon import versions as addon_versions
 from kubectl_eksdoc.amazon.addon_needs import COREDNS, KUBE_PROXY, VPC_CNI, OrderedAddon, UpdatePosition, placed
-from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew
+from kubectl_eksdoc.amazon.versions import Fit, in_words, kube_proxy_skew
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.plan import OF_FIELDS
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Side, SnapshotOrigin, made_earlier, read_of, since
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.removed_apis import Tables
-from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of, path
+from kubectl_eksdoc.amazon.versions import NoPath, in_words, minor_of, path
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.api_objects import ApiUsage

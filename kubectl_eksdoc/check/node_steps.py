@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.addon_needs import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
-from kubectl_eksdoc.amazon.skew import Fit, in_words, kubelet_skew, minor_of
+from kubectl_eksdoc.amazon.versions import Fit, in_words, kubelet_skew, minor_of
 from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import basis

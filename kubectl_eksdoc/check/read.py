@@ -15,8 +15,8 @@ from kubectl_eksdoc.addon_diff.exposure import by_minors
 from kubectl_eksdoc.addon_diff.judging import owned_by_eks
 from kubectl_eksdoc.addon_diff.manifests import every_object
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest
-from kubectl_eksdoc.amazon import skew
-from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of
+from kubectl_eksdoc.amazon import versions as skew
+from kubectl_eksdoc.amazon.versions import NoPath, in_words, minor_of
 from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.skew import in_words, minor_of, rollback_for, rollback_leaves
+from kubectl_eksdoc.amazon.versions import in_words, minor_of, rollback_for, rollback_leaves
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.eks import ERROR

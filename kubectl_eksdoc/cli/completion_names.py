@@ -71,7 +71,7 @@ class NameQuery:
 
 @frozen
 class BackgroundReads:
-    """How work is done beside this process: as by `host.hooks.begun`. `wait_s`: so long it is waited for."""
+    """How work is done beside this process: as by `host.processes.begun`. `wait_s`: so long it is waited for."""
 
     begin: Begin
     wait_s: float = WAIT_S
@@ -255,7 +255,7 @@ class Looking:
 
     def asked(self, what: NameKind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
         """Of the cluster that the flags before the cursor lead to."""
-        from kubectl_eksdoc.host.hooks import begun
+        from kubectl_eksdoc.host.processes import begun
 
         source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
         aws = (cursor.last("--cluster-name"), cursor.last("--region"), cursor.last("--profile"))

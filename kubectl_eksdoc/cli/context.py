@@ -79,7 +79,7 @@ class DrainRunEdges:
     new_run_id: Callable[[datetime], str] = late("wiring.runs.new_run_id")
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = late("wiring.runs.earlier_journals")
     clock: DrainClock = WallClock()
-    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.hooks.told_to_stop")
+    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.processes.told_to_stop")
     open_ground: OpenGround = late("wiring.runs.open_ground")
     open_dns: Callable[[Connection], Dns] = late("wiring.runs.open_dns")
     packed_dns_load: Callable[[], bytes] = late("host.dns_load_archive.packed")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.fields import differences, merged
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths, spelled
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, paths, spelled
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonSide

@@ -318,7 +318,7 @@ def over_fleet(
         EksdocError: which clusters they are cannot be told.
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
-    from kubectl_eksdoc.host.hooks import told_to_stop
+    from kubectl_eksdoc.host.processes import told_to_stop
 
     from .report import FleetReport
 

@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberF
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.quantities import duration
 
-from . import hooks as endings
+from . import processes as endings
 from .documents import hand_written, no_number, read_text
 
 ANSWERS = (0, 1, 5)

@@ -33,8 +33,7 @@ from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.report.report import SIGNS
 from kubectl_eksdoc.report.text import Cell, Look, Tone, counted, listing, shown
 
-from .footer import FootBar, look_of
-from .keymap import Hint
+from .keymap import FootBar, Hint, look_of
 from .panel import Answered, Prose, ask
 from .tables.nodes import targets_of
 from .tables.pods import Line, Listed, once_a_view, text_of

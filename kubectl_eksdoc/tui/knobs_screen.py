@@ -13,8 +13,7 @@ from textual.widgets import Static
 from kubectl_eksdoc.report.text import shown
 
 from . import words
-from .footer import FootBar, HeadLine, look_of
-from .keymap import Hint, Keymap
+from .keymap import FootBar, HeadLine, Hint, Keymap, look_of
 from .knobs import BY_ID
 from .line_table import LineTable
 from .model import Model

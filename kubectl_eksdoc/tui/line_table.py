@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from kubectl_eksdoc.report.text import Cell, Look, Tone, shown
 
-from .footer import look_of
+from .keymap import look_of
 from .paint import thumb
 from .panel import GAP, ColumnLayout, FramedLineView, laid, laid_wide
 from .tables.pods import EMPTY, Sheet, text_of, wrapped

@@ -8,9 +8,8 @@ from textual.screen import Screen
 from kubectl_eksdoc.report.text import Look, shown
 
 from . import unreached
-from .footer import FootBar, HeadLine
 from .help import AS_IT_COMES, HelpScreen
-from .keymap import KEYS, ScreenPage
+from .keymap import KEYS, FootBar, HeadLine, ScreenPage
 from .model import LookAway, Model, OtherContexts, ReadAnew
 from .opening import Opening
 from .panel import Prose

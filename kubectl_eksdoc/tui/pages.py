@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.report.text import counted, cut, shown, wrap
 
 from . import details
-from .footer import look_of
+from .keymap import look_of
 from .line_table import LineTable
 from .model import INSPECTS, Model, TableView, can_inspect
 from .panel import Prose

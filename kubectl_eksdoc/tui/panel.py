@@ -23,7 +23,7 @@ from textual.widgets import Input, Static
 from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
 from kubectl_eksdoc.report.text import Tone, fitted, shown
 
-from .footer import look_of
+from .keymap import look_of
 from .paint import FramedLines
 from .tables.pods import Line, Sheet, cells, wrapped
 

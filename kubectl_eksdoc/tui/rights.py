@@ -12,8 +12,7 @@ from kubectl_eksdoc.in_cluster.roles import roles
 from kubectl_eksdoc.model.permissions import PlanPermissions
 from kubectl_eksdoc.report.text import Look, Tone, shown
 
-from .footer import FootBar
-from .keymap import HelpPart, Hint, KeyBinding, ScreenPage
+from .keymap import FootBar, HelpPart, Hint, KeyBinding, ScreenPage
 from .line_table import LineTable
 from .model import AskRights, Model, PlannedCluster, ReadAnew
 from .panel import Prose

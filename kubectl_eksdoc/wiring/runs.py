@@ -97,7 +97,7 @@ def open_watch(connection: Connection) -> Iterator[Field]:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.host.hooks import HookedField
+    from kubectl_eksdoc.host.processes import HookedField
     from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
 
     with closing(HookedField(RenewableField(lambda: LiveRunField(connection, "")), {}, "")) as watched:

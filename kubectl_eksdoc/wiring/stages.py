@@ -76,7 +76,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
         KeyboardInterrupt: the user insists.
         as `served`.
     """
-    from kubectl_eksdoc.host.hooks import told_to_end
+    from kubectl_eksdoc.host.processes import told_to_end
 
     with told_to_end() as told, served(source, connection, progress, how, tells_speed=True) as (path, address):
         how.ready(path, address)

@@ -9,7 +9,7 @@ from kubectl_eksdoc.addon_diff.expected import EKS
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.prediction import OfVersion
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, paths
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.field_paths import field_step

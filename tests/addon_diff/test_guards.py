@@ -25,7 +25,7 @@ from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, same_json, with_value
 from kubectl_eksdoc.model.eks import EksCluster

@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.addon_diff.fields import Usage, merged
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
-from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, paths
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.managed_fields import updated
 from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply

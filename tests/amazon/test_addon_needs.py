@@ -30,7 +30,7 @@ from kubectl_eksdoc.amazon.addon_needs import (
     version_of,
     versions_for,
 )
-from kubectl_eksdoc.amazon.skew import Fit, is_offered, steps, target
+from kubectl_eksdoc.amazon.versions import Fit, is_offered, steps, target
 from kubectl_eksdoc.model.addons import AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.calendar import (
+from kubectl_eksdoc.amazon.versions import (
     AS_OF,
     ROWS,
     Support,
     SupportEnd,
     SupportPhase,
     extra_a_month,
+    in_words,
     next_ending,
     support,
 )
-from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version

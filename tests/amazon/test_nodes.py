@@ -35,7 +35,7 @@ from kubectl_eksdoc.amazon.metadata_service import (
     of_group_by_eks,
     verdict,
 )
-from kubectl_eksdoc.amazon.skew import Fit
+from kubectl_eksdoc.amazon.versions import Fit
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.quantities import Version

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.skew import (
+from kubectl_eksdoc.amazon.versions import (
     ROLLBACK_CONDITIONS,
     Fit,
     NoPath,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.amazon.skew import ROLLBACK_CONDITIONS
+from kubectl_eksdoc.amazon.versions import ROLLBACK_CONDITIONS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.eks import ERROR, ROLLBACK

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.skew import NoPath
+from kubectl_eksdoc.amazon.versions import NoPath
 from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradePath, way, where
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen

@@ -41,7 +41,7 @@ PLANTED = (
     ("dns_load/questions.py", "kubectl_eksdoc.errors", "Imports go down only"),
     ("session/sources.py", "kubectl_eksdoc.dns_load.exchanges", "The DNS load generator runs elsewhere"),
     ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Imports go down only"),
-    ("amazon/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
+    ("amazon/versions.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
     ("kube/asking_names.py", "dns", "Only the DNS load generator speaks DNS"),
     ("imds_probe/report/nodes.py", "kubectl_eksdoc.imds_probe.read", "A pure file imports no"),
     ("addon_diff/report/diff.py", "kubectl_eksdoc.drain.command.live_run", "A pure file imports no"),

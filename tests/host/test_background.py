@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no 
 _RUN = """
 import subprocess, sys, time
 from pathlib import Path
-from kubectl_eksdoc.host.hooks import begun
+from kubectl_eksdoc.host.processes import begun
 place = Path(sys.argv[1])
 def work():
     {work}

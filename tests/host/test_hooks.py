@@ -10,7 +10,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from kubectl_eksdoc.host.hooks import LONGEST_SAID, HookedField
+from kubectl_eksdoc.host.processes import LONGEST_SAID, HookedField
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.kubernetes.news import HookEnded, News, RequestAnswered
 from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook

@@ -20,12 +20,11 @@ from kubectl_eksdoc.addon_diff.prediction import WritingTool
 from kubectl_eksdoc.addon_diff.terraform_judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
-from kubectl_eksdoc.amazon.calendar import CalendarRow
 from kubectl_eksdoc.amazon.interruption import EventKind, KarpenterChange
 from kubectl_eksdoc.amazon.metadata_service import RecentFamily
 from kubectl_eksdoc.amazon.removed_apis import CustomApi, ManualConversion, RemovedApi
-from kubectl_eksdoc.amazon.skew import RollbackCondition
 from kubectl_eksdoc.amazon.sockets import Socket
+from kubectl_eksdoc.amazon.versions import CalendarRow, RollbackCondition
 from kubectl_eksdoc.amazon.written_kinds import ApiKinds, NoChangeNeeded
 from kubectl_eksdoc.aws.addon_side import ChartValues, ChartVariable
 from kubectl_eksdoc.check.symptoms import Causes

@@ -15,8 +15,7 @@ from textual.app import App
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui import base_app as framed
-from kubectl_eksdoc.tui.footer import FootBar, HeadLine
-from kubectl_eksdoc.tui.keymap import named
+from kubectl_eksdoc.tui.keymap import FootBar, HeadLine, named
 from tests.examples import one_in
 from tests.report.golden import check_golden
 from tests.tui.pilots import Drives

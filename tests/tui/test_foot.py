@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.tui.footer import FootBar, fitting
-from kubectl_eksdoc.tui.keymap import Hint, ScreenPage
+from kubectl_eksdoc.tui.keymap import FootBar, Hint, ScreenPage, fitting
 from kubectl_eksdoc.tui.panel import hanging
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables.pods import cells

@@ -26,7 +26,7 @@ from ..expected import Witness
 from ..fields import MISSING
 from ..plan import AddonPlan, SchemaSince, WayOut
 from ..prediction import Fate, FieldChange, Mode
-from ..schema_paths import changes
+from ..schema import changes
 from ..terraform_requests import Generation, Kind
 from . import update
 from .update import verdict

@@ -41,7 +41,7 @@ from ..fields import AddonField, value_of
 from ..judging import calls
 from ..plan import AddonPlan, SchemaSince, WayOut
 from ..prediction import Fate, FieldChange, Mode
-from ..schema_paths import changes
+from ..schema import changes
 from ..terraform_requests import Generation
 
 # The update with values that change nothing, as the tools write it by which people declare add-ons.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, by_hand, convertible, instead, never_had, unread
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.cluster import Source

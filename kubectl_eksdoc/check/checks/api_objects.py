@@ -21,7 +21,7 @@ from kubectl_eksdoc.amazon.removed_apis import (
     removed_api,
 )
 from kubectl_eksdoc.amazon.removed_apis import convert as converting
-from kubectl_eksdoc.amazon.skew import in_words, minor_of
+from kubectl_eksdoc.amazon.versions import in_words, minor_of
 from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, innocent
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject

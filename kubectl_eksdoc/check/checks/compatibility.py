@@ -7,7 +7,7 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY, OrderedAddon, UpdatePosition, needs, placed
 from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os
-from kubectl_eksdoc.amazon.skew import in_words, is_offered, offered_for, target
+from kubectl_eksdoc.amazon.versions import in_words, is_offered, offered_for, target
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersions

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-from kubectl_eksdoc.amazon import amis, removed_apis, skew
-from kubectl_eksdoc.amazon.calendar import (
+from kubectl_eksdoc.amazon import amis, removed_apis
+from kubectl_eksdoc.amazon import versions as skew
+from kubectl_eksdoc.amazon.versions import (
     Support,
     SupportEnd,
     SupportEnding,
     SupportPhase,
     extra_a_month,
+    in_words,
+    minor_of,
     next_ending,
     support,
 )
-from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.model import eks as told
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory

@@ -9,7 +9,7 @@ from kubectl_eksdoc.amazon import amis
 from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.amazon.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.amazon.skew import Fit, in_words
+from kubectl_eksdoc.amazon.versions import Fit, in_words
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
-from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew, kubelet_skew
+from kubectl_eksdoc.amazon.versions import Fit, in_words, kube_proxy_skew, kubelet_skew
 from kubectl_eksdoc.model import eks, kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import shell

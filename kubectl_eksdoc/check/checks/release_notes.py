@@ -17,7 +17,7 @@ from kubectl_eksdoc.amazon.amis import (
     family_of_os,
     on_the_way,
 )
-from kubectl_eksdoc.amazon.skew import in_words, minor_of
+from kubectl_eksdoc.amazon.versions import in_words, minor_of
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import guards

@@ -9,7 +9,6 @@ from enum import Enum
 from functools import lru_cache
 
 from kubectl_eksdoc.amazon.amis import dockershim_ends, runtime_fits
-from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.amazon.sockets import (
     CONTAINERD,
     DOCKER,
@@ -20,6 +19,7 @@ from kubectl_eksdoc.amazon.sockets import (
     named_in,
     reached,
 )
+from kubectl_eksdoc.amazon.versions import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
-from kubectl_eksdoc.amazon.skew import (
+from kubectl_eksdoc.amazon.versions import (
     Fit,
     along,
     beside_kubelet,

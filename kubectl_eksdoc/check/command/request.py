@@ -352,7 +352,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         UsageError: a file is not there, no way leads to the target, or there is no such output format.
         SuppressionsError: what --suppressions names cannot be used.
     """
-    from kubectl_eksdoc.amazon.skew import NoPath, in_words
+    from kubectl_eksdoc.amazon.versions import NoPath, in_words
     from kubectl_eksdoc.host.manifest_files import read_manifests
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source

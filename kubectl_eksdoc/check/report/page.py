@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
 from kubectl_eksdoc.drain.report.rows import NONE

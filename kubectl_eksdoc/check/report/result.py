@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown

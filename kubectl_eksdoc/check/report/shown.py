@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.drain.report import rows
 from kubectl_eksdoc.drain.report.page import budgets

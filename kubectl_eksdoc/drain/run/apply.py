@@ -76,7 +76,7 @@ def open_run(
         JournalError: there is no folder for the journal.
         ConfigError, UsageError, Unreachable, Unauthorized, Forbidden
     """
-    from kubectl_eksdoc.host.hooks import HookedField
+    from kubectl_eksdoc.host.processes import HookedField
     from kubectl_eksdoc.kube.config import pinned
     from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
     from kubectl_eksdoc.kube.lock import LockKeeper

@@ -15,7 +15,16 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 from ..registry import Registry
 from ..store import PODS, Key, StoreChange, StoredItem, moment
-from .owning import Index, ObjectController, OncePerDocument, Owners, hash_of, keys_of_owner, reference_to, text_of
+from .owning import (
+    Index,
+    ObjectController,
+    OncePerDocument,
+    Owners,
+    hash_of,
+    keys_of_owner,
+    reference_to,
+    text_of,
+)
 from .replica_sets import REPLICA_SETS, scaled
 
 # How large each ReplicaSet of a Deployment is to be: rolling updates step by step.

@@ -24,7 +24,7 @@ from kubectl_eksdoc.report.text import Look, Tone, counted, listing, shown
 
 from ..base_app import too_small
 from ..details import room_elsewhere
-from ..footer import look_of
+from ..keymap import look_of
 from ..panel import Answered, Prose, ask, refusal
 from ..tables.pods import Line
 from ..words import PRODUCTION

@@ -22,7 +22,7 @@ from kubectl_eksdoc.drain.run.history import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.report.text import Cell, Column, Tone, age, between, counted, sentences, shown
 
-from ..footer import look_of
+from ..keymap import look_of
 from ..line_table import LineTable
 from ..model import INSPECTS, can_inspect
 from ..panel import Answered, FramedLineView, Prose, ask

@@ -17,9 +17,8 @@ from kubectl_eksdoc.report.text import Look
 
 from .. import keymap
 from ..base_app import SCREENS_CSS
-from ..footer import FootBar, HeadLine, look_of
 from ..help import HelpScreen
-from ..keymap import TYPING, Hint, KeyBinding, ScreenPage
+from ..keymap import TYPING, FootBar, HeadLine, Hint, KeyBinding, ScreenPage, look_of
 from ..line_table import LineTable
 from ..model import InspectPod
 from ..paint import PaintedScreen

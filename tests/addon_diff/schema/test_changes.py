@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 
-from kubectl_eksdoc.addon_diff.schema_paths import GOES_ON, SchemaChanges, changes, paths
+from kubectl_eksdoc.addon_diff.schema import GOES_ON, SchemaChanges, changes, paths
 from tests.addon_diff.schema.any_schemas import PAIRS, PUBLISHED, nonsense, schemas
 from tests.examples import examples
 

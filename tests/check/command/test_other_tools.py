@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.removed_apis import removed_api
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from tests.cli.running import run_cli
 
 GONE = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import CONFIG
-from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.amazon.versions import in_words
 from kubectl_eksdoc.check import read
 from kubectl_eksdoc.check.read import PAUSE_S, WAIT_S, refreshed
 from kubectl_eksdoc.errors import AwsDenied

@@ -1,4 +1,4 @@
-"""Commands of the user before and after a wave of a drain: run on this machine, they say whether it goes on.
+"""The user's hook commands before and after a wave of a drain, and how this program is told to end.
 
 A command is told what it is asked about by its environment: `EKSDOC_RUN`, `EKSDOC_WAVE` (from 1), `EKSDOC_WHEN`
 (before-wave or after-wave) and `EKSDOC_NODES` (names with spaces between them). The names are on its standard input,
