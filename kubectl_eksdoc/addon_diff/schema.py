@@ -1,4 +1,4 @@
-"""Configuration schemas of add-ons: all their paths, through references, lists, maps and alternatives; and how two differ.
+"""Configuration schemas of add-ons: all their paths, through references, lists and alternatives; and how two differ.
 
 Source: JSON Schema draft 6 (draft-wright-json-schema-01, -validation-01), in which keywords beside a ``$ref`` count for
 nothing, and keywords that it does not know are ignored. What is not understood stays in the result, as unclear; nothing
