@@ -17,13 +17,16 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import AddonVersions
-from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, file, records
 from kubectl_eksdoc.model.quantities import Version, parse
+
+if TYPE_CHECKING:  # who checks files alone must not pay for what AWS tells
+    from kubectl_eksdoc.model.eks import ClusterVersion
 
 
 class Fit(str, Enum):
