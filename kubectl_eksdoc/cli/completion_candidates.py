@@ -12,20 +12,15 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.names import Name, NameKind
 
 from .commands import listed
+from .completion_offers import FILE_NAMES, NO_FILES, NO_SPACE, NOTHING, Offer, Offers
 from .completion_sources import (
     BY_METAVAR,
-    FILE_NAMES,
     FLAGS,
     NAMES,
-    NO_FILES,
-    NO_SPACE,
-    NOTHING,
     CompletedName,
     Follows,
     NamedWords,
     NoOffer,
-    Offer,
-    Offers,
     OpenWords,
     OwnNames,
 )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from .called import PROG
-from .completion_sources import NOTHING, Offer, Offers, written
+from .completion_offers import NOTHING, Offer, Offers, written
 
 LONGEST_S = 6.0
 """So long an answer may take whatever happens; a cluster alone is waited for much shorter (`cli.completion_names`)."""

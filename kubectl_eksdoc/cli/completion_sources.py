@@ -6,9 +6,7 @@ decides.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -95,52 +93,3 @@ NAMES: Mapping[str, NamedWords] = {
 
 FORMATS: Mapping[str, str] = _TABLES["formats"]
 """Where the formats of each stand, by command; a flag behind it: as in `NAMES`. Others have none."""
-
-
-# What is offered at the cursor, and how kubectl and shells are told.
-
-
-FILES = 0
-"""Where nothing is offered, the shell offers files."""
-NO_SPACE = 2
-NO_FILES = 4
-
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Would end a line, steer the terminal that shows it, or is no character at all."""
-_LONGEST = 100
-
-
-@frozen
-class Offer:
-    """`about` says what it is, in a few words, or is ""."""
-
-    value: str
-    about: str = ""
-
-
-@frozen
-class Offers:
-    """`directive` adds up bits from above."""
-
-    offers: tuple[Offer, ...] = ()
-    directive: int = NO_FILES
-
-    def beginning(self, partial: str) -> Offers:
-        """Those that go on with what was typed, each once."""
-        found = {each.value: each for each in self.offers if each.value.startswith(partial)}
-        return replace(self, offers=tuple(found.values()))
-
-
-NOTHING = Offers()
-FILE_NAMES = Offers(directive=FILES)
-
-
-def written(offers: Offers) -> str:
-    """The answer as it goes to stdout; a value that no line can hold is left out."""
-    lines = []
-    for each in offers.offers:
-        if each.value and not _UNFIT.search(each.value):
-            about = " ".join(_UNFIT.sub(" ", each.about).split())
-            shown = about if len(about) <= _LONGEST else f"{about[: _LONGEST - 1]}…"
-            lines.append(f"{each.value}\t{shown}\n" if shown else f"{each.value}\n")
-    return "".join((*lines, f":{offers.directive}\n"))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.measurement import Dns
     from kubectl_eksdoc.drain.run.apply import RunEdges
     from kubectl_eksdoc.drain.run.loop import DrainClock
-    from kubectl_eksdoc.fleet.command import Members
-    from kubectl_eksdoc.in_cluster.command import PlacingGround
+    from kubectl_eksdoc.fleet.members import Members
+    from kubectl_eksdoc.in_cluster.apply import PlacingGround
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline

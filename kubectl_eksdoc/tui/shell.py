@@ -12,7 +12,17 @@ from kubectl_eksdoc.report.identity import is_production
 from kubectl_eksdoc.report.text import Look, Tone, shown
 
 from . import keymap, words
-from .keymap import KEYS, TYPED_AFTER, TYPING, FootBar, HeadLine, KeyBinding, ScreenPage, ScreenPlace, foot
+from .keymap import (
+    KEYS,
+    TYPED_AFTER,
+    TYPING,
+    FootBar,
+    HeadLine,
+    KeyBinding,
+    ScreenPage,
+    ScreenPlace,
+    foot,
+)
 from .model import Model, ScreenReads
 from .opening import Opening
 from .pages import (

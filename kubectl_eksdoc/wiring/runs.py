@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.permissions import Permission, Review
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.measurement import Dns
     from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.in_cluster.command import PlacingGround
+    from kubectl_eksdoc.in_cluster.apply import PlacingGround
     from kubectl_eksdoc.kube.config import ApiAccess
     from kubectl_eksdoc.kube.exchanges import RetryPolicy
     from kubectl_eksdoc.kube.identity import AwsRequest
@@ -312,8 +312,8 @@ def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MAR
 
 def open_dns(connection: Connection) -> Dns:
     """CoreDNS, as a measurement needs it."""
-    from kubectl_eksdoc.kube.core_dns import CoreDns
     from kubectl_eksdoc.kube.requests import real_clock
+    from kubectl_eksdoc.kube.single_objects import CoreDns
 
     return CoreDns(_pinned(connection), _patience(), real_clock())
 

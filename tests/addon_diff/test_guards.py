@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.conflicts import fields_in
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
 from kubectl_eksdoc.addon_diff.fields import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.guards import (
@@ -23,7 +22,7 @@ from kubectl_eksdoc.addon_diff.guards import (
 )
 from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, fields_in, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema import SchemaPaths
 from kubectl_eksdoc.model.addons import Addon, ConfigPath

@@ -21,7 +21,7 @@ from kubectl_eksdoc.changes.engine import World, _Journal, carry_out, go_on
 from kubectl_eksdoc.coredns_lameduck.apply import CONFIG_MAP, After, DnsChange, Looking, MapApply
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
 from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
-from kubectl_eksdoc.in_cluster.command import Placement, Removal
+from kubectl_eksdoc.in_cluster.apply import Placement, Removal
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
 from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, State
 from kubectl_eksdoc.model.kinds import Absent

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.changes.engine import World, carry_out, go_on
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized, UsageError
-from kubectl_eksdoc.in_cluster.command import Placed, Placement, Removal, tried
+from kubectl_eksdoc.in_cluster.apply import Placed, Placement, Removal, tried
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced

@@ -22,7 +22,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     restricted,
 )
 from kubectl_eksdoc.errors import Drifted, Forbidden
-from kubectl_eksdoc.kube.core_dns import ResolverPods
+from kubectl_eksdoc.kube.single_objects import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.kubernetes.corefile_edits import sums
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_eksdoc.fleet.command import ask_fleet
+from kubectl_eksdoc.fleet.members import ask_fleet
 from kubectl_eksdoc.model.cluster import Identity, Member, Outcome
 from tests.fleet.answers import a_member, an_answer, refused
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.kube.applied_objects import AppliedSearch
 from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.reader import AppliedSearch
 from kubectl_eksdoc.kube.single_objects import ACCEPT, SingleObjects, listed
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport

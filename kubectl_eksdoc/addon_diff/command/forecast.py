@@ -24,9 +24,8 @@ from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.report.text import counted
 from kubectl_eksdoc.session.session import ClusterSession
 
-from ..conflicts import explained
 from ..manifests import known_of, objects_of
-from ..plan import AddonPlan, against, as_earlier
+from ..plan import AddonPlan, against, as_earlier, explained
 from ..prediction import AddonUpdateRequest, Mode
 from ..read import (
     HISTORIES,

@@ -146,7 +146,7 @@ class AddonDiffRequest:
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
         words = args.words
         if conflict and not words and not args.all:
-            from ..conflicts import addon_in
+            from ..plan import addon_in
 
             words = [name for name in (addon_in(conflict),) if name]
         addon = addon_named(args, words)
@@ -184,7 +184,7 @@ class AddonDiffRequest:
 
 def _conflict(given: str) -> tuple[str, ...]:
     """The fields that the message names: the text itself, a file of it, or ``-`` for standard input."""
-    from ..conflicts import fields_in
+    from ..plan import fields_in
 
     found = fields_in(given) or fields_in(read_message(given))
     if not found:

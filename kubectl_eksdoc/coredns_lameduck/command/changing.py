@@ -24,7 +24,7 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_value
 from kubectl_eksdoc.cli.options import check_writable, non_empty
 from kubectl_eksdoc.errors import AwsError, LocalJournalError, UsageError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
-from kubectl_eksdoc.kube.core_dns import ResolverPods
+from kubectl_eksdoc.kube.single_objects import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
 from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli.completion_command import answered
 from kubectl_eksdoc.cli.completion_names import OFFLINE
-from kubectl_eksdoc.cli.completion_sources import NO_FILES, NO_SPACE, Offer, Offers, written
+from kubectl_eksdoc.cli.completion_offers import NO_FILES, NO_SPACE, Offer, Offers, written
 from kubectl_eksdoc.model.findings import Code
 from tests.cli.completing.asked import at, read
 from tests.examples import examples
