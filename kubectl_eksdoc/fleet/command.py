@@ -19,15 +19,15 @@ from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Identity, Member
-from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.report.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
-from .members import Members, ask_fleet
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # help must not pay for facts
+    from kubectl_eksdoc.model.cluster import Identity, Member
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.findings import Severity
+
+    from .members import Members
 
 
 # Many clusters: which contexts there are, what a file names, and the processes that judge them.
@@ -51,6 +51,7 @@ def whose(member: Member, connection: Connection) -> Identity:
     from kubectl_eksdoc.kube.identity import identify
     from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.model.cluster import Identity
 
     around = of_this_process()
     found = Identity(member.context)
@@ -252,7 +253,9 @@ def over_fleet(
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
     from kubectl_eksdoc.host.processes import told_to_stop
+    from kubectl_eksdoc.model.findings import Severity
 
+    from .members import ask_fleet
     from .report import FleetReport
 
     FleetReport.check(around.options.output)

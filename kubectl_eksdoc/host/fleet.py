@@ -187,7 +187,7 @@ class MemberProcess:
 
 
 class MemberProcesses:
-    """The port `fleet.command.Members`. For one thread."""
+    """The port `fleet.members.Members`. For one thread."""
 
     def __init__(self, asked: MemberProcess) -> None:
         self._asked = asked

@@ -28,9 +28,8 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import PROGRAM
 from kubectl_eksdoc.model.change_journal import PLACEMENT
 
-from .apply import Placed, Placement, Removal, tried
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # help must not pay for changes
+    from .apply import Placed
     from .objects import InClusterCommand
     from .roles import RoleManifests
 
@@ -147,6 +146,7 @@ def shown_or_created(ready: InClusterReady, around: CommandContext) -> CommandAn
         UsageError: something is there already, or what was typed is something else.
         Forbidden, ClusterError: the server does not take it.
     """
+    from .apply import Placement, tried
     from .objects import is_ours
     from .roles import taken_away
 
@@ -197,6 +197,8 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         Forbidden, ClusterError: the server does not take it.
     """
     from kubectl_eksdoc.cli import rights
+
+    from .apply import Placement, Removal
 
     saved = change.saved
     command = saved.text("command")

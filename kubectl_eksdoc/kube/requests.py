@@ -310,19 +310,19 @@ _RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([
 
 
 class LiveObjectWriter:
-    """A `in_cluster.command.PlacingGround`. Mutable: it holds connections."""
+    """A `in_cluster.apply.PlacingGround`. Mutable: it holds connections."""
 
     def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender
 
     def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
-        """As `in_cluster.command.PlacingGround.create`."""
+        """As `in_cluster.apply.PlacingGround.create`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
         sent = self._sender.send("POST", _path(doc), query, doc, JSON)
         return None if sent.ok else _not_placed(sent, doc)
 
     def there(self, doc: Doc) -> Doc | Absent | Unknown:
-        """As `in_cluster.command.PlacingGround.there`."""
+        """As `in_cluster.apply.PlacingGround.there`."""
         sent = self._sender.send("GET", f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}", {}, None)
         if sent.code == 404:
             return Absent(sent.said)
@@ -331,7 +331,7 @@ class LiveObjectWriter:
         )
 
     def remove(self, doc: Doc) -> NotPlaced | None:
-        """As `in_cluster.command.PlacingGround.remove`."""
+        """As `in_cluster.apply.PlacingGround.remove`."""
         path = f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}"
         sent = self._sender.send("DELETE", path, {"propagationPolicy": "Background"}, None)
         return None if sent.ok or sent.code == 404 else _not_placed(sent, doc, "delete")
