@@ -116,7 +116,10 @@ def from_args(args: argparse.Namespace, request: CheckRequest, around: CommandCo
         return None
     in_cluster.check_output(around.options.output)
     if not around.source.live:
-        raise UsageError(f"{in_cluster.IN_CLUSTER} needs the live cluster and cannot be used with another source")
+        raise UsageError(
+            f"{in_cluster.IN_CLUSTER} needs the live cluster and cannot be used with another source",
+            "Use it without --demo, --snapshot and --dump.",
+        )
     if request.files:
         raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
     for flag, file in (("--tables", request.tables), ("--since", request.earlier)):

@@ -249,7 +249,7 @@ def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
         name_column("NODE", 10),
         Column("ZONE", drop=1),
         "CAPACITY",
-        Column("MADE BY", drop=3),
+        Column("MANAGED BY", drop=3),
         "READY",
         Column("SERVING", drop=2),
         number_column("RESTARTS", 4),

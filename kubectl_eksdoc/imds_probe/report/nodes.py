@@ -39,7 +39,7 @@ _TONES = {
 def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn:
     columns = columns_of(
         name_column("GROUP", 12),
-        Column("MADE BY", drop=3),
+        Column("MANAGED BY", drop=3),
         number_column("NODES"),
         "NOW",
         "NEXT NODE",

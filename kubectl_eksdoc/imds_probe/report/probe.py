@@ -129,7 +129,7 @@ class ActiveReport(CommandReport):
 def _choice(plan: ProbePlan) -> Drawn:
     columns = [
         name_column("GROUP", 12),
-        Column("MADE BY", drop=1),
+        Column("MANAGED BY", drop=1),
         number_column("NODES"),
         name_column("PROBED", 16),
     ]
