@@ -13,7 +13,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
+from kubectl_eksdoc.model.nodes import NODE_POOL, PROVISIONER, NodeOwner
 from kubectl_eksdoc.model.quantities import duration
 
 from .outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
@@ -231,7 +231,9 @@ def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     pool = leaving.group
     limits = next((p.limits for p in leaving.cluster.node_pools if p.name == pool), ())
     bounded = f" Its limits: {', '.join(f'{name} {value}' for name, value in limits)}." if limits else ""
-    see = f"kubectl get nodeclaims -l {NODE_POOL}={leaving.group_word}"
+    claims = any(NODE_POOL in node.labels for node in leaving.members)
+    listed = f"nodeclaims -l {NODE_POOL}" if claims else f"nodes -l {PROVISIONER}"
+    see = f"kubectl get {listed}={leaving.group_word}"
     spot = ("A Spot interruption takes a node within two minutes, whatever the plan says",)
     return ReplacementAdvice(
         arrive=(
@@ -240,13 +242,14 @@ def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
                 (see,),
             ),
         ),
-        leave=(_delete_claims(leaving),),
+        leave=(_delete_claims(leaving) if claims else _delete_nodes(leaving),),
         beware=(
             "Nodes made in advance are consolidated away while they are empty, before the drain uses them",
             "Changing the EC2NodeClass drifts every node of it, and Karpenter begins to replace them at once, by its "
             "own order and its NodePools' disruption budgets (10 % unless set)",
-            "Delete claims of emptied nodes only: Karpenter drains what is left on a node, waits for its budgets "
-            "without end, and deletes pods by force only where the NodePool sets terminationGracePeriod",
+            f"Delete {'claims of emptied' if claims else 'emptied'} nodes only: Karpenter drains what is left on a node, "
+            "waits for its budgets without end, and deletes pods by force only where the NodePool sets "
+            "terminationGracePeriod",
             *(spot if any(node.capacity_type == "spot" for node in leaving.members) else ()),
             "Before it ends an instance, Karpenter waits until the volumes of its evicted pods are detached",
         ),
@@ -262,6 +265,15 @@ def _delete_claims(leaving: NodeGroupRemoval) -> ReplacementStep:
             f"$(kubectl get nodeclaims -o jsonpath='{{.items[?(@.status.nodeName==\"{name}\")].metadata.name}}')"
             for name in names
         ),
+    )
+
+
+def _delete_nodes(leaving: NodeGroupRemoval) -> ReplacementStep:
+    """Nodes of a Provisioner, from before Karpenter v0.32, have no NodeClaim. The finalizer that Karpenter sets on
+    every node ends the instance (karpenter.sh/v0.32/concepts/disruption)."""
+    return ReplacementStep(
+        "Delete each emptied node: Karpenter's finalizer on it ends the instance first.",
+        tuple(f"kubectl delete node {word(node.name, 'NODE')}" for node in leaving.emptied),
     )
 
 

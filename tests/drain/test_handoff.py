@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.rollover_offers import HandOff, Option, Way, instance_id
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodePool
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, Node, NodeOwner
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods
 from tests.drain.planning import WEB, plan_of
 
@@ -191,6 +191,14 @@ def test_karpenter_nodes_leave_by_their_claims_and_come_by_pending_pods() -> Non
     assert len(handoff.nodes) == 2 and handoff.instead == ()
     assert any("consolidated away while they are empty" in text for text in handoff.beware)
     assert not any("Spot" in text for text in handoff.beware)
+
+
+def test_nodes_of_an_old_provisioner_are_deleted_themselves_as_they_have_no_claim() -> None:
+    nodes = [a_node(f"old-{i}", group="", labels={PROVISIONER: "general"}) for i in range(2)]
+    handoff = only(plan_of(nodes=nodes, pods=[]))
+    assert leaving(handoff) == [f"kubectl delete node {name}" for name in handoff.nodes]
+    assert handoff.arrive[0].commands == ("kubectl get nodes -l karpenter.sh/provisioner-name=general",)
+    assert not any("claim" in text for text in handoff.beware)
 
 
 def test_eksctl_makes_and_deletes_its_own_groups() -> None:
