@@ -247,8 +247,8 @@ def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
             "Nodes made in advance are consolidated away while they are empty, before the drain uses them",
             "Changing the EC2NodeClass drifts every node of it, and Karpenter begins to replace them at once, by its "
             "own order and its NodePools' disruption budgets (10 % unless set)",
-            f"Delete {'claims of emptied' if claims else 'emptied'} nodes only: Karpenter drains what is left on a node, "
-            "waits for its budgets without end, and deletes pods by force only where the NodePool sets "
+            f"Delete {'claims of emptied' if claims else 'emptied'} nodes only: Karpenter drains what is left on a "
+            "node, waits for its budgets without end, and deletes pods by force only where the NodePool sets "
             "terminationGracePeriod",
             *(spot if any(node.capacity_type == "spot" for node in leaving.members) else ()),
             "Before it ends an instance, Karpenter waits until the volumes of its evicted pods are detached",
