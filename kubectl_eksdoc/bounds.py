@@ -1,8 +1,8 @@
-"""How much of an answer is taken and how long it may take, whatever a server or a program sends, and how long all
-reading has taken.
+"""Limits for the size and duration of responses and of program output, and the time that all reads have taken.
 
-A time limit of urllib3 is for each wait: a server that sends a byte now and then is waited for without end, and nothing
-limits interim answers (100 Continue), trailers or a body. So bytes are counted, and waits timed, at the socket.
+A time limit of urllib3 applies to each wait: a server that sends a byte from time to time would be read without end,
+and nothing limits interim responses (100 Continue), trailers or a body. So bytes are counted, and waits timed, at the
+socket.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     import subprocess
 
 HEAD_BYTES = 1 << 20
-"""Of an answer, interim answers and those of a proxy included. A head of Python's http.client has at most 100 lines."""
+"""Of a response head, interim responses and those of a proxy included. A head of Python's http.client has at most 100
+lines."""
 
 PRINTED_BYTES = 1 << 20
-"""Of either stream of a program that prints credentials."""
+"""Of stdout or stderr of a program that prints credentials."""
 
 _BUFFER = 1 << 16
 
@@ -34,7 +35,7 @@ _current = threading.local()
 
 
 class TooLarge(Exception):
-    """More came than is taken."""
+    """A response exceeds its size limit."""
 
     def __init__(self, most: int, head: bool) -> None:
         super().__init__(f"more than {most} bytes")
@@ -43,9 +44,9 @@ class TooLarge(Exception):
 
 
 class AnswerLimits:
-    """Of one answer, for one thread at a time. Mutable: its head has other bounds than what follows.
+    """The limits of one response, for one thread at a time. Mutable: the head has other limits than the body.
 
-    `silence_s` is the longest wait for bytes, `until_s` when all of them must be there, by `monotonic`.
+    `silence_s` is the longest wait for bytes, `deadline_s` when the response must be complete, by `monotonic`.
     """
 
     def __init__(self, monotonic: Callable[[], float], silence_s: float, until_s: float = inf) -> None:
@@ -58,12 +59,12 @@ class AnswerLimits:
 
     @property
     def over(self) -> bool:
-        """Whether its time is."""
+        """Whether its time is over."""
         return self.left_s <= 0
 
     @property
     def left_s(self) -> float:
-        """Of its time."""
+        """The remaining time."""
         return self._until_s - self._monotonic()
 
     @property
@@ -72,10 +73,10 @@ class AnswerLimits:
         return self._taken > self._most
 
     def wait_s(self) -> float:
-        """How long may be waited for the next bytes.
+        """The time limit for the next bytes.
 
         Raises:
-            TimeoutError: no longer.
+            TimeoutError: no time is left.
         """
         left_s = self.left_s
         if left_s <= 0:
@@ -89,18 +90,18 @@ class AnswerLimits:
             raise TooLarge(int(self._most), self._head)
 
     def body(self, most: int) -> None:
-        """The head is there: what follows may have so many bytes."""
+        """The head is complete: the body may have so many bytes."""
         self._most, self._taken, self._head = most, 0, False
 
     def following(self, seconds: float) -> None:
-        """The head is there, and what follows may be of any size, and take so long."""
+        """The head is complete: a stream of any size follows, and may take so many seconds."""
         self._most, self._head = inf, False
         self._silence_s, self._until_s = seconds, self._monotonic() + seconds
 
 
 @contextmanager
 def within(bounds: AnswerLimits) -> Iterator[None]:
-    """Answers whose reading this thread begins within it have `bounds`."""
+    """Responses that this thread begins to read in this context have these limits."""
     before, _current.bounds = current(), bounds
     try:
         yield
@@ -109,20 +110,20 @@ def within(bounds: AnswerLimits) -> Iterator[None]:
 
 
 def current() -> AnswerLimits | None:
-    """Those of this thread."""
+    """The limits of this thread."""
     return getattr(_current, "bounds", None)
 
 
 class DeadlineExceeded(Exception):
-    """It is not there when its time is over."""
+    """There was no result within the time limit."""
 
 
 def in_time(bounds: AnswerLimits, work: Callable[[], Result]) -> Result:
-    """What `work` returns or raises, within `bounds` and in a thread of its own: a name that is looked up, and a host
-    with several addresses, of which each is tried for as long, know nothing of them.
+    """The result of `work`, within `limits` and in a thread of its own: a DNS lookup, and a host with several addresses
+    that are tried in turn, do not respect the limits themselves.
 
     Raises:
-        Late: it goes on for longer, and nobody waits for it any more.
+        DeadlineExceeded: it takes longer; its result is discarded.
     """
     from concurrent.futures import Future
     from concurrent.futures import TimeoutError as NotYet
@@ -133,7 +134,7 @@ def in_time(bounds: AnswerLimits, work: Callable[[], Result]) -> Result:
         try:
             with within(bounds):
                 answer.set_result(work())
-        except BaseException as error:  # it belongs to who waits for it
+        except BaseException as error:  # raised in the calling thread
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
@@ -141,13 +142,13 @@ def in_time(bounds: AnswerLimits, work: Callable[[], Result]) -> Result:
     try:
         return answer.result(left_s if left_s < threading.TIMEOUT_MAX else None)
     except NotYet:
-        if answer.done():  # its own
+        if answer.done():  # the TimeoutError of `work` itself
             raise
         raise DeadlineExceeded from None
 
 
 class BoundedResponse(http.client.HTTPResponse):
-    """What a connection reads an answer with."""
+    """The class with which a connection reads a response."""
 
     def __init__(self, sock: Any, *args: Any, **named: Any) -> None:
         super().__init__(sock, *args, **named)
@@ -182,8 +183,8 @@ def listen(
     heard: bytearray,
     say: Callable[[bytes], None] | None = None,
 ) -> None:
-    """All that a program prints on one of its streams goes to `heard`, and to `say` as it comes; it is killed where
-    that is more than PRINTED_BYTES."""
+    """Append the output of a program on one stream to `output`, and pass it to `on_chunk` as it comes; the program is
+    killed where the output exceeds MAX_OUTPUT_BYTES."""
     assert stream is not None
     with stream:
         while chunk := os.read(stream.fileno(), _BUFFER):
@@ -196,8 +197,8 @@ def listen(
 
 
 class ReadTime:
-    """What ``--read-timeout`` counts: the time in which at least one of those who share it was reading, so that a
-    question to the user and a change between two reads do not count. Safe to use from several threads."""
+    """The time that ``--read-timeout`` limits: while at least one of its users was reading. A prompt and a change
+    between two reads do not count. Safe to use from several threads."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -208,7 +209,8 @@ class ReadTime:
         self._observed = False
 
     def observe(self) -> None:
-        """The cluster is observed: the first time together with what AWS was asked before, later from the beginning."""
+        """An observation of the cluster begins: the first one includes earlier requests to AWS, later ones start at
+        0."""
         with self._lock:
             if self._observed:
                 self._spent_s, self._since_s = 0.0, self._clock()
@@ -216,7 +218,7 @@ class ReadTime:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Within it something is read."""
+        """Time in this context counts."""
         with self._lock:
             if not self._readers:
                 self._since_s = self._clock()
@@ -230,6 +232,6 @@ class ReadTime:
                     self._spent_s += self._clock() - self._since_s
 
     def left_s(self, limit_s: float) -> float:
-        """Of `limit_s`, below 0 where it is over."""
+        """What remains of `limit_s`, below 0 where it is over."""
         with self._lock:
             return limit_s - self._spent_s - (self._clock() - self._since_s if self._readers else 0.0)

@@ -2,35 +2,35 @@
 
 ::
 
-    EksdocError                     70  a bug of ours if nothing narrower fits
+    EksdocError                     70  a bug of ours if no subclass fits
     ├── UsageError                   2  the command line, a selector, a target that does not exist
     │   ├── SnapshotError            2  a dump that cannot be read, or is not what it should be
     │   ├── BaselineError            2  a saved plan that cannot be read, or that cannot be compared with
-    │   ├── TerraformError           2  a Terraform plan that cannot be read, or is none in JSON
+    │   ├── TerraformError           2  a Terraform plan that cannot be read, or is not JSON
     │   └── ValuesError              2  configuration values of an add-on that are neither a JSON nor a YAML object
-    ├── ClusterError                 3  the cluster refused us or cannot be reached
+    ├── ClusterError                 3  the cluster refused the request or cannot be reached
     │   ├── ConfigError              3  the kubeconfig cannot be used
     │   ├── Unreachable              3  no answer, or no complete one
-    │   │   └── Untrusted            3  one by somebody whose certificate is not believed: nothing was asked
+    │   │   └── Untrusted            3  a server whose certificate is not trusted: no request was sent
     │   ├── Unauthorized             3  the credentials are not accepted
-    │   ├── Forbidden                3  a right is missing; `missing` names it
-    │   ├── ClusterRefused           3  the API server does not take a change: nothing was changed
-    │   └── Locked                   3  somebody else drains this cluster; `holder` names them
-    ├── AwsError                     4  AWS refused us or cannot be reached
+    │   ├── Forbidden                3  a permission is missing; `missing` names it
+    │   ├── ClusterRefused           3  the API server does not accept a change: nothing was changed
+    │   └── Locked                   3  another process drains this cluster; `holder` names it
+    ├── AwsError                     4  AWS refused the request or cannot be reached
     │   ├── AwsDenied                4  IAM does not allow it; `missing` names the action
-    │   ├── AwsMissing               4  there is no such thing there
-    │   │   └── AwsNoSuchName        2  by the name that was given; AWS lists the others
-    │   ├── AwsThrottled             4  AWS was asked too often, and waiting did not help
-    │   ├── AwsRefused               4  AWS does not answer this question, for a reason of its own
-    │   ├── AwsLogin                 4  no credentials, or none that are accepted (any more)
-    │   └── AwsOtherCluster          4  what AWS describes is not the cluster that kubectl talks to
+    │   ├── AwsMissing               4  the resource does not exist
+    │   │   └── AwsNoSuchName        2  the name on the command line does not exist; AWS lists the others
+    │   ├── AwsThrottled             4  AWS throttled the requests, and waiting did not help
+    │   ├── AwsRefused               4  AWS does not answer this request, for a reason of its own
+    │   ├── AwsLogin                 4  no credentials, or credentials that are not accepted (any more)
+    │   └── AwsOtherCluster          4  AWS describes another cluster than the one that kubectl talks to
     ├── Stopped                      6  a run does nothing more: resume it, or roll it back
-    │   ├── JournalError             6  what is intended cannot be written down, or what was cannot be read
-    │   │   ├── JournalGone          6  somebody removed the run's journal from the cluster: nobody can go on with it
+    │   ├── JournalError             6  the journal cannot be written, or cannot be read
+    │   │   ├── JournalGone          6  the run's journal was removed from the cluster: the run cannot be resumed
     │   │   └── LocalJournalError    6  this machine's copy cannot be read or written; another machine's may
-    │   └── LockLost                 6  somebody else leads; `holder` names them where that is known
-    │       └── LockInDoubt          6  or may by now, as nobody could ask in time: it may be ours again
-    └── Drifted                      7  the world is not what the plan expects
+    │   └── LockLost                 6  another process leads; `holder` names it where that is known
+    │       └── LockInDoubt          6  or may lead by now, as the Lease was not renewed in time: it may be regained
+    └── Drifted                      7  the cluster is not as the plan expects
 
 An error says what was attempted, on what, and what to try next. Errors of libraries are
 chained with ``raise ... from``, never shown by themselves.
@@ -42,12 +42,13 @@ from collections.abc import Iterable
 
 
 def cause_of(error: Exception) -> str:
-    """What the operating system says, or the error itself."""
+    """The error text of the operating system, or the error itself."""
     return str(getattr(error, "strerror", "") or error)
 
 
 class EksdocError(Exception):
-    """What was attempted on what (`message`), and what to try (`hint`). `answer`: for stdout, what was done before."""
+    """The attempted action and its object (`message`), and what to try (`hint`). `partial_answer`: for stdout, results
+    from before the error."""
 
     exit_code = 70
     answer = ""
@@ -186,7 +187,8 @@ class LockLost(Stopped):
 
 
 class LockInDoubt(LockLost):
-    """`failed`: what became of the last try to renew it, a clause; "" if this machine itself stood still."""
+    """`renewal_error`: the outcome of the last try to renew the Lease, a clause; "" if this machine itself was
+    suspended."""
 
     def __init__(self, message: str, hint: str = "", failed: str = "") -> None:
         super().__init__(message, hint)
@@ -198,15 +200,15 @@ class Drifted(EksdocError):
 
 
 def as_bug(error: Exception) -> str:
-    """What is said of an error that nobody expects, a clause."""
+    """A clause for an unexpected error."""
     return f"this is a bug in kubectl eksdoc, please report it: {error!r}"
 
 
-# Did you mean …: names close to one that is not known.
+# Did you mean …: known names that are close to an unknown one.
 
 
 def matches(word: str, known: Iterable[str]) -> list[str]:
-    """Up to three of `known` that look like `word`, the closest first."""
+    """Up to three of `known` that are similar to `word`, the closest first."""
     import difflib
 
     names = sorted(known)
@@ -216,6 +218,6 @@ def matches(word: str, known: Iterable[str]) -> list[str]:
 
 
 def maybe(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean a or b?)`` for the end of a clause, or "" when nothing is close."""
+    """`` (did you mean a or b?)`` for the end of a clause, or "" when no name is close."""
     found = matches(word, known)
     return f" (did you mean {' or '.join(found)}?)" if found else ""

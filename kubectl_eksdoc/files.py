@@ -1,4 +1,4 @@
-"""Files that a user names, opened without waiting for ever."""
+"""User-named files, opened with a time limit for named pipes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import stat
 from typing import IO
 
 PIPE_S = 5.0
-"""So long a named pipe is waited for to which no process writes."""
+"""How long to wait for a process that writes to a named pipe."""
 
 
 def opened(path: str, buffering: int = -1) -> IO[bytes]:
-    """The file at `path`, to read.
+    """The file at `path`, opened to read bytes.
 
     Raises:
-        OSError, ValueError: as `open`; also where it is a named pipe that no process opens to write to it, for which
-            `open` waits without end.
+        OSError, ValueError: as `open`; also where it is a named pipe that no process opens to write, for which `open`
+            waits without end.
     """
     if not stat.S_ISFIFO(os.stat(path).st_mode):
         return open(path, "rb", buffering=buffering)
@@ -28,8 +28,8 @@ def opened(path: str, buffering: int = -1) -> IO[bytes]:
 
     def wait() -> None:
         try:
-            found.set_result(open(path, "rb", buffering=buffering))  # noqa: SIM115 (who waits closes it)
-        except BaseException as error:  # it belongs to who waits for it
+            found.set_result(open(path, "rb", buffering=buffering))  # noqa: SIM115 (the caller closes it)
+        except BaseException as error:  # raised in the calling thread
             found.set_exception(error)
 
     threading.Thread(target=wait, daemon=True).start()

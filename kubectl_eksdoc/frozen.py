@@ -1,6 +1,6 @@
-"""The decorator of facts and decisions: a dataclass that nobody changes, with slots.
+"""The decorator `frozen`, for facts and decisions: a frozen dataclass with slots.
 
-It makes what ``dataclass(frozen=True, slots=True)`` makes, at a twentieth of the cost: the standard library compiles
+It builds what ``dataclass(frozen=True, slots=True)`` builds, at a twentieth of the cost: the standard library compiles
 six methods of a class when its module is imported, and a command calls few of them. Here each is compiled on its first
 call.
 """
@@ -39,7 +39,7 @@ def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, kw_only:
     compiled = ("__init__", *(_EQUAL if eq else ()), *(_ORDERED if order else ()))
 
     def decorate(cls: Any) -> Any:
-        cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` writes one, from a signature that it has to find
+        cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` computes one from the signature, which is slow
         own = {name for name in vars(cls) if name != "__hash__" or _has_own_hash(cls)}
         made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
         for name, method in {**_SHARED, **{name: _late(made, name) for name in compiled}}.items():
@@ -51,21 +51,21 @@ def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, kw_only:
 
 
 class CachedProperties:
-    """A base of frozen classes that gives their instances a place for the values of ``cached_property``."""
+    """A base of frozen classes that gives their instances a slot for the values of ``cached_property``."""
 
 
 def _has_own_hash(cls: Any) -> bool:
-    """Python itself sets it to None in a class that has an ``__eq__``."""
+    """Python itself sets ``__hash__`` to None in a class that has an ``__eq__``."""
     return vars(cls).get("__hash__") is not None or "__eq__" not in vars(cls)
 
 
 def _late(cls: Any, name: str) -> Any:
-    """The method `name` of `cls`: on its first call the compiled one takes its place."""
+    """The method `name` of `cls`: on its first call it is replaced by the compiled one."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         names: dict[str, Any] = {"MISSING": MISSING}
         exec(_init(cls, names) if name == "__init__" else _compared(cls, name), names)
-        names[name].__qualname__ = f"{cls.__qualname__}.{name}"  # which errors about its arguments name
+        names[name].__qualname__ = f"{cls.__qualname__}.{name}"  # errors about its arguments show it
         setattr(cls, name, names[name])
         return names[name](self, *args, **kwargs)
 
@@ -73,7 +73,8 @@ def _late(cls: Any, name: str) -> Any:
 
 
 def _init(cls: Any, names: dict[str, Any]) -> str:
-    """The source of ``__init__``, and in `names` what it uses. A slot's own ``__set__`` is faster than ``object``'s."""
+    """The source of ``__init__``; the objects that it uses go into `names`. A slot's own ``__set__`` is faster than
+    ``object``'s."""
     taken: tuple[list[str], list[str]] = (["self"], ["*"])
     lines = ["    pass"]
     for each in fields(cls):
@@ -123,7 +124,7 @@ def _delete(self: Any, name: str) -> None:
 
 
 def _restore(self: Any, state: tuple[object, dict[str, Any]]) -> None:
-    """Fill a copy, or what is unpickled, but for cached values."""
+    """Fill a copy or an unpickled object, without cached values."""
     for name, value in state[1].items():
         object.__setattr__(self, name, value)
 

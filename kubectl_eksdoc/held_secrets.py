@@ -1,7 +1,8 @@
-"""Secrets that this process itself holds (tokens, passwords, keys), and messages of other programs without them.
+"""Secrets that this process holds (tokens, passwords, keys), and their redaction in messages of other programs.
 
-A server, a proxy, AWS or a plugin may repeat in its own words what it was sent, and no form tells that a word is a
-token. So each secret is held where it is read, and whoever takes in a message of another program takes it out.
+A server, a proxy, AWS or a plugin may repeat a secret that it was sent in its own message, and a token has no format by
+which it could be recognized. So each secret is registered where it is read, and redacted wherever a message of another
+program is read.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 SHORTEST = 8
-"""Characters. Shorter ones are words that messages have as well."""
+"""Characters. Shorter values are words that also occur in ordinary messages."""
 
 HIDDEN = "…"
 
@@ -22,7 +23,8 @@ _held: set[str] = set()
 
 
 def hold(*secrets: str) -> None:
-    """As they are, and as a URL, JSON and basic authentication have them; those that are too short are left out."""
+    """Register secrets, also in the forms of URLs, JSON and basic authentication; values that are too short are
+    skipped."""
     found = {each.strip() for each in secrets}
     found |= {unquote(each) for each in found}
     found |= {quote(each, safe=safe) for each in found for safe in ("", "/")}
@@ -32,7 +34,7 @@ def hold(*secrets: str) -> None:
 
 
 def hold_login(url: str) -> None:
-    """The user information of a URL: its password, and both as they are sent."""
+    """The user information of a URL: its password, and user and password as basic authentication sends them."""
     login = url.partition("://")[2].rpartition("@")[0]
     user, colon, password = login.partition(":")
     if colon:
@@ -41,7 +43,7 @@ def hold_login(url: str) -> None:
 
 
 def hold_environment(environ: Mapping[str, str]) -> None:
-    """The keys of AWS, and what stands in URLs: of proxies and endpoints."""
+    """The keys of AWS, and logins in URLs of proxies and endpoints."""
     hold(*(environ.get(name, "") for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")))
     for name, value in environ.items():
         if "@" in value and ("://" in value or name.lower().endswith("_proxy")):
@@ -49,7 +51,7 @@ def hold_environment(environ: Mapping[str, str]) -> None:
 
 
 def without_held(text: str) -> str:
-    """`text` with HIDDEN in the place of each."""
+    """`text` with HIDDEN in the place of each registered secret."""
     with _lock:
         found = [each for each in _held if each in text]
     for each in sorted(found, key=len, reverse=True):

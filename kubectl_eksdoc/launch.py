@@ -1,7 +1,7 @@
-"""The entry point: says in one line that this Python is too old, or hands over to the command line.
+"""The entry point: reports in one line that this Python is too old, or starts the command line.
 
-Any Python 3 must be able to parse this file, so it uses no syntax younger than 3.0 and imports
-nothing of the package before it has looked at the version.
+Any Python 3 must be able to parse this file, so it uses no syntax younger than 3.0 and imports nothing of the package
+before it has checked the version.
 """
 
 import sys
@@ -10,7 +10,7 @@ OLDEST = (3, 10)
 
 
 def too_old(version: "tuple[int | str, ...]", executable: str) -> str:
-    """The sentence for a Python older than `OLDEST`, or "" for one that will do."""
+    """The error message for a Python older than `OLDEST`, or "" for a supported one."""
     if version[:2] >= OLDEST:
         return ""
     return (
@@ -21,7 +21,7 @@ def too_old(version: "tuple[int | str, ...]", executable: str) -> str:
 
 
 def completing(argv: "list[str]") -> bool:
-    """Whether a shell asks what may be typed; `argv` with the program."""
+    """Whether a shell asks for completions; `argv` with the program."""
     name = argv[0].replace("\\", "/").split("/")[-1]
     return name.startswith("kubectl_complete-") or argv[1:2] == ["__complete"]
 
@@ -30,7 +30,7 @@ def main() -> None:
     """Run the command line of this process and end the process with its exit code."""
     complaint = too_old(sys.version_info, sys.executable)
     if complaint and completing(sys.argv):
-        sys.exit(1)  # what is said now would land in the line that is typed
+        sys.exit(1)  # a message would appear in the command line that the user types
     if complaint:
         if sys.stderr is not None:  # closed
             sys.stderr.write(complaint + "\n")

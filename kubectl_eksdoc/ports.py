@@ -1,4 +1,5 @@
-"""What steps and runs need of the outside; edges implement these, `wiring` chooses which."""
+"""Protocols of everything outside: clusters, EKS, the lock and journals of a run, probe pods. Edge packages implement
+them; `wiring` selects the implementation."""
 
 from __future__ import annotations
 
@@ -19,95 +20,99 @@ from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.simulator.faults import InjectedMishap
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
-# What a session can be asked of a cluster, whatever stands behind it: the live one, a snapshot, a dump or the demo.
+# Reads of a session. The same Protocols apply to a live cluster, a snapshot, a dump and the demo.
 
 
 class ClusterReader(Protocol):
-    """A cluster, a dump of one, or the demo."""
+    """Reads the objects of a cluster: live, from a dump, or from the demo."""
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """Read all objects of `resources`; what cannot be read is said in `Cluster.reads`.
+        """Read all objects of `resources`; `Cluster.reads` names the resources that could not be read.
 
         Raises:
-            ClusterError: the cluster refused or cannot be reached at all.
+            ClusterError: the cluster refused the request or cannot be reached.
             SnapshotError: the dump cannot be read.
         """
         ...
 
 
 class ObjectReader(Protocol):
-    """Single objects as they are: of a cluster, a dump of one, or the demo."""
+    """Reads single objects of a cluster, a dump, or the demo as they are stored."""
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """The document with its managedFields; `Unknown.missing` is the right without which it is not had.
+        """Return the document of one object with its managedFields; `Unknown.missing` is the missing right.
 
         Raises:
-            ClusterError: the cluster cannot be talked to.
+            ClusterError: the cluster cannot be reached.
         """
         ...
 
 
 class AppliedReader(Protocol):
-    """Which objects of a cluster a field manager has applied."""
+    """Finds the objects of a cluster that a field manager has applied."""
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
-        """Of the kinds of which manifests of add-ons have objects (`kinds.SEARCHED`), or of all `others`, as Secrets
-        and custom resources. Only metadata is read. Raises: as `ObjectReader.one`."""
+        """Return the objects that `manager` applied: of the kinds that add-on manifests use (`kinds.SEARCHED`), or of
+        all `other_kinds`, such as Secrets and custom resources. Only metadata is read. Raises: as
+        `ObjectReader.read_object`."""
         ...
 
 
 class Histories(Protocol):
-    """Objects in which a controller keeps what its own were like before: of a cluster, a dump of one, or the demo."""
+    """Reads objects in which a controller keeps earlier versions (such as ControllerRevisions), of a cluster, a dump,
+    or the demo."""
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """All of a namespace; `Unknown.missing` is the right without which they are not had.
+        """Return all objects of a namespace; `Unknown.missing` is the missing right.
 
         Raises:
-            ClusterError: the cluster cannot be talked to.
+            ClusterError: the cluster cannot be reached.
         """
         ...
 
 
 class PodReader(Protocol):
-    """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
-    One pod that is not had says nothing of the others."""
+    """Reads containers and logs of some pods, of a cluster, a dump (which has no logs), or the demo. A failure for one
+    pod does not affect the others."""
 
     @property
     def has_logs(self) -> bool:
-        """Whether any log can be had at all."""
+        """Whether logs are available at all."""
         ...
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """Of each (``namespace/name``) in its order; `Unknown.missing` is the right without which they are not had.
+        """Return the containers of each pod (``namespace/name``), in the order of the pod; `Unknown.missing` is the
+        missing right.
 
         Raises:
-            ClusterError: the cluster cannot be talked to.
+            ClusterError: the cluster cannot be reached.
         """
         ...
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        """The last lines of each. Raises: as `containers`."""
+        """Return the last lines of each requested log. Raises: as `containers`."""
         ...
 
 
 class Signs(Protocol):
-    """What a cluster says of interruptions besides its objects; a dump of one has little of it."""
+    """Reads what a cluster reports about interruptions apart from its objects; a dump has little of it."""
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """Those of Karpenter, and of the node termination handler, about interruptions.
+        """Return the events of Karpenter and of the node termination handler about interruptions.
 
         Raises:
-            ClusterError: the cluster cannot be talked to.
+            ClusterError: the cluster cannot be reached.
         """
         ...
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        """What a pod (``namespace/name``) counts, in the format of Prometheus. Raises: as `events`."""
+        """Return the metrics of a pod (``namespace/name``) in the Prometheus format. Raises: as `events`."""
         ...
 
 
 class UsageSigns(Protocol):
-    """Who uses which API version. Everything may raise ClusterError: the cluster cannot be talked to."""
+    """Reads which clients and objects use which API version. Every method may raise ClusterError: the cluster cannot be
+    reached."""
 
     def requested(self) -> tuple[str, ...] | Unknown: ...
 
@@ -117,81 +122,83 @@ class UsageSigns(Protocol):
 
 
 class ChangeReader(Protocol):
-    """What tells of changes. Raises: as `UsageSigns`."""
+    """Reads recent changes that the cluster reports. Raises: as `ApiUsageReader`."""
 
     def told(self) -> ReportedChanges: ...
 
 
 class ExtraReader(ObjectReader, AppliedReader, Histories, PodReader, Signs, UsageSigns, ChangeReader, Protocol):
-    """Of a cluster, a snapshot, or the demo."""
+    """All reads of a cluster, a snapshot, or the demo."""
 
 
 class AddonEks(Protocol):
-    """EKS, as far as the update of one add-on goes. Every method may raise AwsError: nothing can be asked just now."""
+    """The EKS API for the update of one add-on. Every method may raise AwsError: EKS cannot be called now."""
 
     def begin(self, call: UpdateCall) -> EksAddonUpdate:
-        """
+        """Start an update.
+
         Raises:
-            AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error says why.
-            AwsError: nobody knows whether it was begun.
+            AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error has the reason.
+            AwsError: it is unknown whether the update was started.
         """
         ...
 
     def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
-        """How one stands, by EKS's own id of it."""
+        """Return the state of an update by its EKS id."""
         ...
 
     def addon(self) -> Addon | Unknown | Absent: ...
 
 
 class Field(Protocol):
-    """The cluster that is drained, and the user's hooks: what is asked is answered by news, together with what changes
-    in it."""
+    """The cluster that is drained, and the user's hooks. Responses to actions and watched changes both arrive as
+    updates."""
 
     def do(self, act: Errand) -> None:
-        """Begin it. Exactly one answer to it will be news, be it that none came (`LostAnswer`)."""
+        """Start an action. Exactly one update is its response; it is `LostResponse` if no response came."""
         ...
 
     def news(self, wait_s: float) -> Sequence[News]:
-        """What was told since it was asked last; if nothing was, it waits for so long.
+        """Return the updates since the last call; wait up to `wait_s` seconds if there are none.
 
         Raises:
             Unauthorized, Forbidden: the cluster must not be watched or listed (any more).
-            LockLost: the lock refused an act, which was answered before.
+            LockLost: the lock refused an action, which was answered before.
         """
         ...
 
     def renew(self) -> None:
-        """Begin anew. Whatever was asked for and would change something is sent no more, and is answered as
-        `LostAnswer` unless it was answered before; what only looks is done again. Everything is told from the
-        beginning: `AllNodes`, `AllPods` and `AllBudgets` will be news."""
+        """Restart all watches. A requested change that was not sent yet is not sent any more, and is answered as
+        `LostResponse` unless it was answered before; reads are repeated. Updates start from the beginning: `AllNodes`,
+        `AllPods` and `AllBudgets` follow."""
         ...
 
     def close(self) -> None:
-        """Nobody asks any more: what is under way may come to its end, and is not told."""
+        """Stop reading updates. Requests in progress may finish; their responses are not reported."""
         ...
 
 
 class Journal(Protocol):
-    """Where a run writes down what it intends, before it is done, and what came of it."""
+    """The journal of a run: intents are written before the actions, results after them."""
 
     def write(self, entries: Sequence[Entry]) -> None:
-        """They are kept, here and in the cluster, when it returns, and the lock is still held.
+        """Write entries. When this returns, they are stored on this machine and in the cluster, and the lock is still
+        held.
 
         Raises:
-            LockLost: somebody else leads, or may by now: nothing must be done any more.
-            JournalError: they are not, or nobody knows.
-            Unauthorized, Forbidden: they cannot be.
+            LockLost: another process holds the lock, or may hold it; no further action is allowed.
+            JournalError: the entries are not stored, or it is unknown whether they are.
+            Unauthorized, Forbidden: they cannot be stored.
         """
         ...
 
     def tell(self, phase: RunPhase, said: str) -> None:
-        """For whoever lists runs: `said` is a sentence on how far it is. Raises: as `write`."""
+        """Publish the progress of the run for lists of runs: `message` is a sentence. Raises: as `write`."""
         ...
 
 
 class JournalHere(Protocol):
-    """One run's journal on this machine."""
+    """The journal of one run on this machine."""
 
     def entries(self) -> Entries:
         """Raises JournalError."""
@@ -203,78 +210,79 @@ class JournalHere(Protocol):
 
 
 class JournalThere(Protocol):
-    """The journal in the cluster; one run at a time. Everything may raise what `Journal.write` does."""
+    """The journal in the cluster, of one run at a time. Every method may raise what `Journal.write` raises."""
 
     def begin(self, begun: RunStarted) -> None:
-        """Raises UsageError: its namespace is not there."""
+        """Raises UsageError: the namespace does not exist."""
         ...
 
     def put_back(self, run: str, leader: str, begun: RunStarted | None = None) -> None:
-        """The head of a run whose journal was removed, to be opened then; one that is there stays as it is. Raises: as
-        `begin`."""
+        """Restore the head of a run whose journal was removed, so that it can be opened; an existing head is not
+        changed. Raises: as `start`."""
         ...
 
     def open(self, run: str) -> Entries:
-        """What is there of a run that is to be adopted. Raises UsageError: there is no such run."""
+        """Return the stored entries of a run that is to be adopted. Raises UsageError: there is no such run."""
         ...
 
     def adopt(self, leader: str, entries: Sequence[Entry], phase: RunPhase) -> None:
-        """From now on `leader` writes to the run that was opened, and nobody else can."""
+        """From now on only `leader` can write to the run that was opened."""
         ...
 
     def append(self, entries: Sequence[Entry]) -> None: ...
 
     def tell(self, phase: RunPhase, said: str = "") -> None:
-        """For whoever lists runs: `said` is a sentence on how far it is."""
+        """Publish the progress of the run for lists of runs: `message` is a sentence."""
         ...
 
 
 class DrainLock(Protocol):
-    """The lock of this cluster's drains."""
+    """The lock of all drains of one cluster."""
 
     @property
     def holder(self) -> str:
-        """Who we are, to whoever else would take it."""
+        """The identity of this process, as shown to other clients that want the lock."""
         ...
 
     def take(self, wait_s: float = 0.0) -> None:
-        """Raises Locked: somebody else holds it."""
+        """Raises Locked: another client holds it."""
         ...
 
     def held(self) -> bool:
-        """Asks nobody: whether we surely hold it now."""
+        """Whether this process certainly holds the lock now. Sends no request."""
         ...
 
     def must_be_held(self) -> None:
-        """Raises LockLost; LockInDoubt where it may become ours again."""
+        """Raises LockLost; LockInDoubt if the lock can still be regained."""
         ...
 
     @property
     def doubted_s(self) -> float:
-        """So long it has not surely been ours, time included in which this machine slept; 0 while it is."""
+        """Seconds since the lock was last certainly held, including the time in which this machine slept; 0 while it is
+        held."""
         ...
 
     def regained(self, wait_s: float) -> bool:
-        """Whether it is ours again, as nobody else held it meanwhile; it waits so long for that at the most. Whoever
-        asks `must_be_held` is refused until `go_on`. Raises LockLost: it never will be."""
+        """Whether the lock is held again and no other client held it in between; waits at most `wait_s`. Until `resume`
+        is called, `must_be_held` raises. Raises LockLost: it cannot be regained."""
         ...
 
     def go_on(self) -> None:
-        """Everything was looked at anew since it was `regained`. Raises LockLost: as `must_be_held`."""
+        """Confirm that everything was listed again after `try_regain`. Raises LockLost: as `must_be_held`."""
         ...
 
 
 class DryRunField(Protocol):
-    """What the cluster would answer; nothing is changed."""
+    """Sends requests as a server-side dry run: the response is real, nothing is changed."""
 
     def would(self, act: Cordon | OfPod) -> ApiStatus | LostAnswer: ...
 
 
 class RunStore(Protocol):
-    """The runs of a cluster as it keeps them. Everything may raise Unreachable, Unauthorized, Forbidden."""
+    """The runs that are stored in a cluster. Every method may raise Unreachable, Unauthorized, Forbidden."""
 
     def all(self) -> Sequence[RunSummary]:
-        """The latest first."""
+        """All runs, the latest first."""
         ...
 
     def entries(self, run: str) -> Entries:
@@ -282,85 +290,87 @@ class RunStore(Protocol):
         ...
 
     def ask(self, run: str, wanted: RunPhase, who: str) -> None:
-        """Ask whoever leads it to pause, go on or abort; the last word counts. Raises UsageError: as `entries`."""
+        """Request that the leader pauses, continues or aborts the run; the last request counts. Raises UsageError: as
+        `entries`."""
         ...
 
     def remove(self, run: str) -> None:
-        """Its journal. Raises UsageError: as `entries`."""
+        """Remove the journal of a run. Raises UsageError: as `entries`."""
         ...
 
     def lock(self) -> HeldLock:
-        """Who drains the cluster now."""
+        """The lock of the cluster's drains, and its holder."""
         ...
 
 
 class SimulatedCluster(ClusterReader, Protocol):
-    """A cluster in virtual time, on which a drain can be tried: nothing here touches a real one.
+    """A cluster in virtual time on which a drain is rehearsed; no real cluster is touched.
 
-    What is asked of it is what is asked of a real cluster, and the answers are those of its API server.
+    It receives the same requests as a real cluster and answers as its API server would.
     """
 
     @property
     def seconds(self) -> float:
-        """Virtual time since it was set up."""
+        """Virtual time since the simulation was set up."""
         ...
 
     def start(self, pace: KubeletTimes) -> None:
-        """From now on everybody works: controllers, scheduler, and kubelets at this pace."""
+        """Start the controllers, the scheduler, and the kubelets, the latter with these times."""
         ...
 
     def do(self, act: Act) -> News:
-        """Done at once, and answered."""
+        """Perform an action at once and return its response."""
         ...
 
     def news(self) -> Sequence[News]:
-        """What has changed since it was asked last, as it would be watched."""
+        """Return the changes since the last call, as a watch would report them."""
         ...
 
     def join(self, like: str, name: str) -> bool:
-        """A new node, like one that was there at the start; False if it does not come."""
+        """Add a new node like one that existed at the start; False if it does not join."""
         ...
 
     def pass_time(self, until_s: float) -> bool:
-        """Let time pass until something has happened, at most until then; False if nothing happened."""
+        """Let time pass until something has happened, at most until `until_s`; False if nothing happened."""
         ...
 
     @property
     def befallen(self) -> Sequence[InjectedMishap]:
-        """What went wrong so far because it was asked for."""
+        """The requested faults that have happened so far."""
         ...
 
     def pending(self) -> Sequence[tuple[str, str]]:
-        """Pods (ns/name) without a node, each with what the scheduler said."""
+        """Pods (ns/name) without a node, each with the scheduler's message."""
         ...
 
 
 class ProbeNamespace(Protocol):
-    """The namespace in which short-lived pods of ours run. Everything may raise Unauthorized or ConfigError:
-    nothing can be asked any more. `Unknown.missing` is the right without which something is not had."""
+    """The namespace in which short-lived probe pods run. Every method may raise Unauthorized or ConfigError: no request
+    is possible any more. `Unknown.missing` is the missing right."""
 
     def pod_security(self) -> str | Unknown:
-        """The level of pod security that is enforced there by its label, "" without one."""
+        """The pod security level that is enforced by the namespace's label, "" without one."""
         ...
 
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
-        """Of all probes that are there, this one's and others'."""
+        """The owner objects of all probes in the namespace, this one's and others'."""
         ...
 
     def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
-        """`dry`: the server only says whether it would."""
+        """Create the owner object of a probe. `is_dry_run`: a server-side dry run only."""
         ...
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
-        """`dry`: the server only says whether it would."""
+        """Create a probe pod; None if it was created. `is_dry_run`: a server-side dry run only."""
         ...
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
-        """The pods of a probe that are there, by name."""
+        """The states of the existing pods of a probe, by name."""
         ...
 
     def log(self, pod: str) -> str | Unknown: ...
 
     def remove(self, owner: ProbeOwner) -> Unknown | None:
-        """With all that it owns, in the background; one that is gone is fine. None: it was taken in."""
+        """Delete the owner and all it owns in the background; a missing one is no error. None: the request was
+        accepted."""
         ...

@@ -1,4 +1,4 @@
-"""What a parser of YAML comes upon, one after the other, and how deep values may be within each other."""
+"""YAML parser events with a limit for the nesting depth, and error texts without the parsed text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 DEEPEST = 100
-"""libyaml's loader ends the process where some 20,000 are open, and its parser takes the longer for each, the more are;
-the deepest CustomResourceDefinitions have some 60."""
+"""libyaml's loader crashes the process at some 20,000 open collections, and its parser gets slower with each; the
+deepest CustomResourceDefinitions have some 60."""
 
 
 class TooDeep(ValueError):
-    """More is open than DEEPEST."""
+    """More than MAX_DEPTH collections are open."""
 
     def __init__(self) -> None:
         super().__init__("it is nested too deeply")
 
 
 def events_of(text: str | bytes) -> Iterator[Any]:
-    """By the C parser where there is one.
+    """The events of the C parser where it is installed.
 
     Raises:
         yaml.YAMLError: it is not YAML.
@@ -34,13 +34,13 @@ def events_of(text: str | bytes) -> Iterator[Any]:
                 raise TooDeep
             yield event
     except yaml.YAMLError as error:
-        if "nesting depth" in str(error):  # a newer libyaml finds it first
+        if "nesting depth" in str(error):  # a newer libyaml has its own limit
             raise TooDeep from error
         raise
 
 
 def reason(error: Exception) -> str:
-    """Why something is not YAML, and where, without the text that stands there, which may be a secret."""
+    """Why a text is not YAML, and in which line, without the text itself, which may be a secret."""
     if isinstance(error, TooDeep):
         return str(error)
     mark = getattr(error, "problem_mark", None)

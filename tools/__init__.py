@@ -1,1 +1,1 @@
-"""Makes the generated parts of the documents; not part of the package."""
+"""Generators of documents and data, and test tools; not part of the package."""

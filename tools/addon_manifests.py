@@ -2,9 +2,9 @@
 
 Of aws/amazon-vpc-cni-k8s it reads config/master/aws-k8s-cni.yaml of each tag from v1.11.0, and of the head where it is
 prepared for a version without a tag; of eksctl-io/eksctl coredns-*.json (by the tag of its image) and the kube-proxy of
-a cluster that EKS made, which its tests have. Versions that are known stay as they are. Each version is written as what
-it changes. Custom resource definitions are left out: users do not write to them. With --check nothing is written, and
-exit code 1 says that there are new versions.
+a cluster that EKS created, which is in its tests. Known versions stay unchanged. Each version is stored as its
+difference. Custom resource definitions are left out: users do not write to them. With --check nothing is written, and
+exit code 1 means that there are new versions.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _of_eksctl(repo: Path) -> Iterator[tuple[str, str, Fields]]:
             fields = _read(text)
             if (
                 addon == "kube-proxy"
-            ):  # the tag of its image may have a variant, which the add-on's version does not tell
+            ):  # the tag of its image may have a variant that the version of the add-on does not have
                 fields = {f"DaemonSet {addon}": _without_image(fields[f"DaemonSet {addon}"])}
             yield addon, named[1] + named[2], fields
 

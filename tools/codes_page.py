@@ -1,4 +1,4 @@
-"""docs/codes.md: every finding code, from the registry itself."""
+"""docs/codes.md: every finding code, from the registry."""
 
 from __future__ import annotations
 

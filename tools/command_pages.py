@@ -1,4 +1,4 @@
-"""docs/reference.md: each command with its flags and exit codes, from the parser that takes it."""
+"""docs/reference.md: each command with its flags and exit codes, from its parser."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z-])")
 _SAME = {"drain rehearse": "rehearse"}
 _BRIEF = ("completion", "plugins")
-"""Commands whose subcommands are a line each: their flags are those of all."""
+"""Commands whose subcommands get one line each: their flags are the global ones."""
 _HEAD = """\
 # Reference
 
@@ -49,7 +49,7 @@ flags](#global-flags) · [exit codes](#exit-codes).
 
 
 def page() -> str:
-    """The page, as it should be."""
+    """The up-to-date page."""
     leaves = [(name, each) for name, each in _leaves(tree(), ()) if name not in _SAME and each.usage]
     count = Counter(line for _, each in leaves for line in _lines(each._actions))
     shared = [line for line, times in count.items() if times > 1]
@@ -63,7 +63,7 @@ def page() -> str:
 
 
 def _global() -> str:
-    """kubectl's flags by name, as kubectl documents them; ours with what they do."""
+    """kubectl's flags by name, as kubectl documents them; ours with their description."""
     theirs = ", ".join(code(flag.long) for flag in HONOURED if not flag.ours)
     ours = "".join(f"- {code(flag.shown)}: {flag.about}\n" for flag in HONOURED if flag.ours)
     refused = ", ".join(code(name) for names in REFUSED for name in names.split())
@@ -104,7 +104,7 @@ def _text(text: str | None, parser: Parser) -> str:
 
 
 def _flags(parser: Parser, shared: Collection[str]) -> Iterator[str]:
-    """A list for each group of the help; flags that other commands have too are named only, in one sentence."""
+    """A list for each group of the help; flags of other commands too are only named, in one sentence."""
     named: list[str] = []
     for group in parser._action_groups:
         lines = _lines(group._group_actions)

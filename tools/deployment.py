@@ -1,4 +1,4 @@
-"""``deploy/check.yaml``: what ``check --in-cluster`` prints, as a base for Kustomize; overlays name the cluster."""
+"""``deploy/check.yaml``: the output of ``check --in-cluster``, as a base for Kustomize; overlays set the cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.main import run
 PATH = Path(__file__).resolve().parents[1] / "deploy" / "check.yaml"
 NAMESPACE = "eksdoc"
 CLUSTER, REGION = "CLUSTER", "us-east-1"
-"""What an overlay replaces; pods that keep them fail, as there is no such cluster."""
+"""The values that an overlay replaces; pods that keep them fail, as there is no such cluster."""
 
 _HEAD = f"""\
 # Written by `make docs` from: kubectl eksdoc check --in-cluster --schedule "0 6 * * *" -n {NAMESPACE} -o yaml
@@ -31,7 +31,7 @@ _KUBECONFIG = {
 
 
 def check() -> str:
-    """Asks nobody: a role and a CronJob do not depend on the cluster."""
+    """Sends no request: the role and the CronJob do not depend on the cluster."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
         config.write_text(yaml.safe_dump(_KUBECONFIG), encoding="utf-8")

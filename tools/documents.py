@@ -1,8 +1,8 @@
-"""Writes what is generated (parts of README.md and docs/, and all that ``plugins.yaml`` says once), or with --check
-says which of it is stale.
+"""Write the generated documents (parts of README.md and docs/, and all files from ``plugins.yaml``), or with --check
+list the stale ones.
 
-A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``, an example as `tools.examples` says;
-docs/codes.md and docs/reference.md are generated as a whole.
+A block is between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``, an example as in `tools.examples`; docs/codes.md
+and docs/reference.md are generated completely.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _BLOCK = re.compile(r"(<!-- begin ([a-z-]+) -->\n).*?(<!-- end \2 -->)", re.DOTA
 
 
 def filled(text: str) -> str:
-    """`text` with every block's content made anew.
+    """`text` with the content of every block generated again.
 
     Raises:
-        KeyError: a block whose name is not known.
+        KeyError: a block with an unknown name.
         BadExample: an example that does not run.
     """
     text = from_registry.addressed(text, registry.read())
@@ -54,13 +54,13 @@ def filled(text: str) -> str:
 
 
 def written() -> list[Path]:
-    """The pages that people write, some with generated parts."""
+    """Pages that people write, some with generated parts."""
     pages = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page != command_pages.PAGE)
     return [page for page in (ROOT / "README.md", *pages) if page.exists()]
 
 
 def documents() -> dict[Path, str]:
-    """Every document with generated parts, as it should be."""
+    """Every document with generated parts, up to date."""
     made = {page: filled(page.read_text(encoding="utf-8")) for page in written()}
     return (
         made

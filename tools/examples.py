@@ -1,10 +1,10 @@
-"""Examples of the documents: command lines that stand in a comment, run on the built-in cluster, with what they print.
+"""Examples in documents: command lines in a comment, run on the built-in cluster, with their output.
 
 ``<!-- run: kubectl eksdoc check --demo ; show first, FINDINGS ; exit 1 -->`` begins a block, and ``<!-- end run -->``
-ends it. Commands of one page run one after another in a folder of their own, so that one may read what another wrote
-with ``> FILE``. Of what is printed ``show`` keeps paragraphs by their beginnings, then ``items A|B`` keeps of lists in
-them what has A or B in it, then ``head N`` keeps the first lines. ``<!-- file: NAME -->`` before a block of any
-language puts a file of that name into the folder, with what the block shows.
+ends it. Commands of one page run one after another in a folder of their own, so that one may read a file that another
+wrote with ``> FILE``. ``show`` keeps paragraphs of the output by their beginnings, then ``items A|B`` keeps the items
+of its lists that have A or B in them, then ``head N`` keeps the first lines. ``<!-- file: NAME -->`` before a block of
+any language writes a file of that name into the folder, with the content of the block.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _EITHER = re.compile(f"{_BLOCK.pattern}|{_FILE.pattern}", re.DOTALL)
 _ITEM = re.compile(r"( +)(?:[✗✓?!·…-]|\d+\.) (?=\S)")
 _PROGRAM = ["kubectl", "eksdoc"]
 _USUAL = (0, 1, 5)
-"""Exit codes that need no word: it has answered."""
+"""Exit codes that need not be declared: the command has answered."""
 LEFT_OUT = "[…]"
 
 
 class BadExample(ValueError):
-    """What is written in the comment cannot be run, or ends in another way than it says."""
+    """The command in the comment cannot be run, or has another result than declared."""
 
 
 def filled(text: str) -> str:
-    """`text` with every block's content made anew.
+    """`text` with the content of every block generated again.
 
     Raises:
-        BadExample: one of them.
+        BadExample: one of them fails.
     """
     if not _BLOCK.search(text):
         return text
@@ -96,7 +96,7 @@ def _first(lines: list[str], number: int) -> list[str]:
     """The first `number` of `lines`.
 
     Raises:
-        BadExample: there are no more than that, which would leave nothing out.
+        BadExample: there are no more lines than that, so nothing would be left out.
     """
     if len(lines) < number:
         raise BadExample(f"it prints {len(lines)} lines, not {number}")
@@ -104,8 +104,8 @@ def _first(lines: list[str], number: int) -> list[str]:
 
 
 def _of_lists(lines: list[str], wanted: list[str]) -> list[str]:
-    """`lines` without the items of lists that have none of `wanted` in them. An item begins with a sign, a number or
-    a dash, and what stands below it is further to the right.
+    """`lines` without the list items that have none of `wanted` in them. An item begins with a symbol, a number or a
+    dash, and its further lines are indented deeper.
 
     Raises:
         BadExample: no item has one of them.
@@ -124,7 +124,7 @@ def _of_lists(lines: list[str], wanted: list[str]) -> list[str]:
 
 
 def _items(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Each outermost item of a list with the lines that belong to it; any other line by itself."""
+    """Each outermost item of a list with its lines; any other line by itself."""
     item: list[str] = []
     depth = 0
     for line in lines:
@@ -144,11 +144,11 @@ def _items(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _kept(text: str, wanted: list[str]) -> list[str]:
-    """The paragraphs that begin with a word of `wanted` (``first``: the first one, whatever it says); all, where none
-    is named.
+    """The paragraphs that begin with a word of `wanted` (``first``: the first paragraph); all paragraphs without
+    `wanted`.
 
     Raises:
-        BadExample: there is none of that beginning.
+        BadExample: no paragraph begins with such a word.
     """
     if not wanted:
         return text.splitlines()
@@ -170,7 +170,7 @@ def _begins(paragraphs: Iterable[str], word: str) -> bool:
 
 
 def _ran(argv: list[str]) -> tuple[int, str]:
-    """Its exit code, and what it says on stdout, or, where that is nothing, on stderr."""
+    """The exit code, and stdout, or stderr where stdout is empty."""
     out, err = io.StringIO(), io.StringIO()
     code = run(argv, out, err, around=CommandContext(out, err, {"COLUMNS": "100"}))
     return code, out.getvalue() or err.getvalue()

@@ -1,6 +1,6 @@
-"""Answers command lines, one a line of stdin as JSON words, each in a process forked from this one.
+"""Run command lines, one per line of stdin as JSON words, each in a process forked from this one.
 
-For each it prints ``[exit code, stdout, stderr]`` as a line of JSON. The package is whichever PYTHONPATH names.
+For each it prints ``[exit code, stdout, stderr]`` as a line of JSON. PYTHONPATH selects the package.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _become(words: list[str], out: int, err: int) -> None:
-    """This process is the command from here on; never returns."""
+    """Turn this process into the command; never returns."""
     code = 70
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

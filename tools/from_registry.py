@@ -1,5 +1,5 @@
-"""What is made of ``plugins.yaml``: scripts, completion shims, krew's templates and manifests, a snippet for k9s, and
-the rights in the registry itself."""
+"""Files that are generated from ``plugins.yaml``: scripts, completion shims, krew's templates and manifests, a snippet
+for k9s, and the rights in the registry itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INDEX = ROOT / "plugins"
 """This repository is its own index for krew."""
 
 VERSION = f"v{__version__}"
-"""As a tag has it."""
+"""As in a tag."""
 ADDRESSED = (
     ".github/CODEOWNERS",
     ".github/ISSUE_TEMPLATE/config.yml",
@@ -33,7 +33,7 @@ ADDRESSED = (
     "mkdocs.yml",
     "setup.cfg",
 )
-"""Files that say where this repository and its image are, besides the pages."""
+"""Files besides the pages that name this repository and its image."""
 
 _UNRELEASED = {
     "en": "OWNER is a placeholder: there is no release yet. Until then: `make krew`, and\n"
@@ -53,11 +53,11 @@ _ENTRY = re.compile(r"^(?=  - name: )", re.MULTILINE)
 _MADE = re.compile(r"^    rbac:\n.*", re.MULTILINE | re.DOTALL)
 _READING = ("get", "list", "watch")
 _TOLD = ("Describe", "Get", "List")
-"""How AWS begins the names of what only tells."""
+"""Prefixes of AWS actions that only read."""
 
 
 def made() -> dict[Path, str]:
-    """Every file of it, as it should be."""
+    """Every generated file, up to date."""
     registry = read()
     setup = ROOT / "setup.cfg"
     files = {ROOT / name: addressed((ROOT / name).read_text(encoding="utf-8"), registry) for name in ADDRESSED}
@@ -78,7 +78,8 @@ def made() -> dict[Path, str]:
 
 
 def addressed(text: str, registry: Registry, version: str = VERSION) -> str:
-    """With the owner wherever this repository or its image is named, and the version where one is to be used."""
+    """The text with the owner wherever it names this repository or its image, and the version where one is to be
+    used."""
     text = _REPOSITORY.sub(registry.owner, text)
     if registry.owner != PLACEHOLDER:
         text = with_image(text, registry.owner)
@@ -89,7 +90,7 @@ def addressed(text: str, registry: Registry, version: str = VERSION) -> str:
 
 
 def scripts(registry: Registry) -> str:
-    """What pip installs: the names are krew's, as kubectl would take a dash for a command below."""
+    """The scripts that pip installs: they have the names of krew, as kubectl takes a dash for a subcommand."""
     return "".join(
         f"    {name} = {plugin.module}:main\n"
         for plugin in registry.plugins
@@ -98,12 +99,12 @@ def scripts(registry: Registry) -> str:
 
 
 def shim(plugin: Plugin) -> str:
-    """For packagers: what kubectl runs for completions, beside the program in one folder of PATH."""
+    """For packagers: the program that kubectl runs for completions, beside the main program in one folder of PATH."""
     return f'#!/bin/sh\nexec "$(dirname "$0")/{plugin.binary}" __complete "$@"\n'
 
 
 def k9s(registry: Registry) -> str:
-    """A plugins file of k9s. What k9s puts in for ``$NAME`` reaches the program as a word, not as text of a shell."""
+    """A plugins file of k9s. k9s passes the value of ``$NAME`` as one word, not as text of a shell."""
     entries: dict[str, object] = {}
     for plugin in registry.plugins:
         for each in plugin.shortcuts:
@@ -125,7 +126,7 @@ def k9s(registry: Registry) -> str:
 
 
 def table() -> str:
-    """What each plugin answers, and how krew installs it."""
+    """The question that each plugin answers, and how krew installs it."""
     rows = []
     for plugin in read().plugins:
         page = f"{plugin.command}.md" if plugin.command and plugin.command != "drain" else "index.md"
@@ -136,12 +137,12 @@ def table() -> str:
 
 
 def unreleased(language: str, owner: str = "") -> str:
-    """A paragraph for pages about installing; "" once there is an owner: ``make release`` asks for one."""
+    """A paragraph for pages about the installation; "" once there is an owner: ``make release`` requires one."""
     return _UNRELEASED[language] if (owner or read().owner) == PLACEHOLDER else ""
 
 
 def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:
-    """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri.
+    """As in the index of this repository; `sums`: the checksum of each platform's archive, by its uri.
 
     Raises:
         ValueError: one is missing.
@@ -161,17 +162,17 @@ def _manifest(plugin: Plugin, registry: Registry, version: str, *platforms: mani
 
 
 def _sums(path: Path) -> dict[str, str]:
-    """Those that stand in a manifest: ``make krew`` knows them, as it builds the archives."""
+    """The checksums in a manifest: ``make krew`` computes them when it builds the archives."""
     found = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {each["uri"]: each["sha256"] for each in found["spec"]["platforms"]}
 
 
 def template(plugin: Plugin, registry: Registry) -> str:
-    """For krew-release-bot (pkg/source/template.go), which fills in where a release's archives are, and their sums."""
+    """For krew-release-bot (pkg/source/template.go), which fills in the uris and checksums of a release's archives."""
     tag = "{{ .TagName }}"
     head = manifests.rendered(_manifest(plugin, registry, tag))
     program = registry.bin_of(plugin)
-    # The sum comes in a line of its own, four spaces from the left: so far stands what is in an entry of the list.
+    # The checksum gets a line of its own, indented by four spaces like the other fields of a list entry.
     entries = (
         f"  - selector:\n      matchLabels:\n        os: {each.os}\n        arch: {each.arch}\n"
         f'    {{{{addURIAndSha "{registry.uri_of(tag, each, plugin)}" .TagName }}}}\n    bin: {program}\n'
@@ -181,8 +182,8 @@ def template(plugin: Plugin, registry: Registry) -> str:
 
 
 def with_rights(text: str, registry: Registry) -> str:
-    """The registry with the rights of each plugin's commands: of those that only read, and what the others use
-    besides."""
+    """The registry with the rights of each plugin's commands: those of commands that only read, and the additional ones
+    of the others."""
     head, *entries = _ENTRY.split(text)
     lists = [_rights(plugin) for plugin in registry.plugins]
     return head + "".join(_MADE.sub("", entry) + more for entry, more in zip(entries, lists, strict=True))

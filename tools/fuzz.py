@@ -34,11 +34,11 @@ from tools import terraform_example
 CLUSTERS = Path(__file__).resolve().parents[1] / "tests" / "data" / "clusters"
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 PODS, NODES, OTHERS = 20, 6, 4
-"""How much of a recorded cluster is kept: of other kinds what owns the pods, and the first few."""
+"""Number of pods that are kept of a recorded cluster; of other kinds the owners of these pods, and the first few."""
 CPU_S = 10.0
-"""So much processor time a case may take; an unchanged one takes less than 0.5 s."""
+"""Limit of processor time for a case; an unchanged one takes less than 0.5 s."""
 TOO_LONG = -1
-"""In the place of an exit code."""
+"""In place of an exit code."""
 
 _OF_A_DUMP = (
     "drain plan -l !no-such-label",
@@ -57,7 +57,7 @@ _OF_THE_DEMO = {
     "interruption": "scenes/interruption/",
     "addon-diff --all": "",
 }
-"""Each with the folder of the snapshot that it reads."""
+"""Each with the folder of its snapshot."""
 _OF_A_PLAN = "addon-diff --tf-plan"
 _FORMATS = ("json", "table", "wide")
 _TIMES = ("9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "2026-11-20T08:51:00Z", "2026-11-20")
@@ -99,12 +99,13 @@ _VALUES: tuple[Any, ...] = (
 
 
 class TooLong(BaseException):
-    """The case has used up its processor time; no handler of errors must take it."""
+    """The case has used up its processor time; no error handler may catch it."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """What is changed. `files` by their paths in the folder `name`; `commands`, each with the folder it reads."""
+    """The unchanged input. `files` by their paths in the folder `name`; `commands`, each with the folder that it
+    reads."""
 
     name: str
     files: Mapping[str, Any]
@@ -112,7 +113,7 @@ class Base:
 
 
 class Case(NamedTuple):
-    """`changed` are the files that differ from the base's."""
+    """`changed` are the files that differ from those of the base."""
 
     base: Base
     command: str
@@ -127,7 +128,7 @@ class Outcome(NamedTuple):
 
 
 def recorded(path: Path) -> Base:
-    """A recorded cluster, cut down."""
+    """A recorded cluster, reduced."""
     with tarfile.open(path) as archive:
         lists = {
             Path(entry.name).name: json.load(archive.extractfile(entry))  # type: ignore[arg-type]
@@ -138,7 +139,7 @@ def recorded(path: Path) -> Base:
 
 
 def _cut(lists: Mapping[str, Any]) -> dict[str, Any]:
-    """One pod of each owner on the nodes that have pods of most owners, and what belongs to it."""
+    """One pod of each owner on the nodes with pods of most owners, and the objects that belong to it."""
     pods = lists["pods.json"]["items"]
     owners = Counter(node for node, _ in {(_node(pod), _owner(pod)) for pod in pods})
     nodes = {node for node, _ in owners.most_common(NODES)}
@@ -169,7 +170,7 @@ def _owner(doc: Any) -> str:
 
 
 def demo(folder: Path) -> Base:
-    """A snapshot of the demo; it is not held against it that objects are missing."""
+    """A snapshot of the demo; missing objects are no error in it."""
     path = folder / "demo.eksdoc"
     if (taken := ended(f"snapshot {path} --demo --overwrite")).code:
         raise SystemExit(f"no snapshot of the demo could be taken: {taken.said}")
@@ -212,7 +213,7 @@ def case(seed: int, number: int, bases: tuple[Base, ...]) -> Case:
     changed: dict[str, Any] = {}
     notes = []
     for _ in range(chance.randint(1, 3)):
-        # What AWS and the API server answered besides lists is as much as all lists.
+        # Answers of AWS and the API server other than lists are as large as all lists together.
         answers = [name for name in names if name.endswith("-answers.json")]
         name = chance.choice(answers if answers and chance.random() < 0.4 else names)
         document = changed.setdefault(name, deepcopy(base.files[name]))
@@ -224,7 +225,7 @@ def case(seed: int, number: int, bases: tuple[Base, ...]) -> Case:
 
 
 def _change(chance: random.Random, value: Any) -> str:
-    """Changes something below `value`, and says what."""
+    """Change a value somewhere below `value`, and describe the change."""
     path: list[Any] = []
     while True:
         parent = value
@@ -248,7 +249,7 @@ def _change(chance: random.Random, value: Any) -> str:
 
 
 def ended(command: str) -> Outcome:
-    """How a command ends, and the last of what it said of it."""
+    """The exit code of a command, and the end of its output."""
     out, err = io.StringIO(), io.StringIO()
     signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
     try:
@@ -261,7 +262,7 @@ def ended(command: str) -> Outcome:
 
 
 class Fuzzer:
-    """Runs cases in a folder in which the bases lie; each puts back what it has changed."""
+    """Runs cases in a folder with the bases; each case restores the files that it has changed."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         signal.signal(signal.SIGVTALRM, _too_long)
@@ -294,7 +295,8 @@ def _too_long(*_: object) -> None:
 
 
 def summary(outcomes: Iterable[Outcome]) -> list[str]:
-    """How each command ended, and how many of its cases were judged: exit code 2 refuses what it is given."""
+    """The exit codes of each command, and how many of its cases were judged: exit code 2 means that the input was
+    refused."""
     codes: dict[str, Counter[int]] = {}
     for each in outcomes:
         codes.setdefault(each.command, Counter())[each.code] += 1

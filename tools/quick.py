@@ -25,13 +25,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 _ENOUGH = 40
-"""Test files; those of one more import's distance are taken while there are fewer."""
+"""Test files; those of one more import's distance are added while there are fewer."""
 _ITS_OWN = 2
-"""Words of its path that a test shares with the file that it is about."""
+"""Words of its path that a test shares with the file that it tests."""
 
 
 def changed(base: str) -> list[str]:
-    """Files that differ from where this branch left `base`, also those that git does not know yet."""
+    """Files that differ from where this branch left `base`, also untracked ones."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout
@@ -42,7 +42,7 @@ def changed(base: str) -> list[str]:
 
 
 def imports(path: str, text: str) -> set[str]:
-    """Every module of this project that `text` of the file imports, and every name, as it may be a module."""
+    """Every module of this project that the file imports, and every imported name, as it may be a module."""
     found: set[str] = set()
     package = ".".join(Path(path).parent.parts)
     for start, names, plain in _IMPORT.findall(text):
@@ -58,7 +58,7 @@ def module_of(path: str) -> str:
 
 
 def distances(start: Iterable[str], importers: Mapping[str, set[str]]) -> dict[str, int]:
-    """For each module how many imports lead from it to the nearest of `start`."""
+    """For each module the number of imports from it to the nearest of `start`."""
     found = dict.fromkeys(start, 0)
     edge = list(found)
     while edge:
@@ -69,7 +69,7 @@ def distances(start: Iterable[str], importers: Mapping[str, set[str]]) -> dict[s
 
 
 def chosen(files: Sequence[str]) -> list[str]:
-    """The test files for `files`, the nearest first; those of one distance by how much of the path they share."""
+    """The test files for `files`, the nearest first; those of equal distance by how much of the path they share."""
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in _sources()}
     importers: dict[str, set[str]] = defaultdict(set)
     for path, text in texts.items():
@@ -84,7 +84,7 @@ def chosen(files: Sequence[str]) -> list[str]:
             ranks |= {module_of(one): 1 for one in near}
     tests = [path for path in texts if Path(path).name.startswith("test_") and module_of(path) in ranks]
     own = {f"tests/{Path(path).parts[1]}" for path in files if path.startswith("kubectl_eksdoc/")}
-    for path in tests:  # its own tests may reach it through a whole plan only
+    for path in tests:  # its own tests may reach it only through a complete plan
         if _likeness(path, files) >= _ITS_OWN or str(Path(path).parent) in own:
             ranks[module_of(path)] = min(1, ranks[module_of(path)])
     tests.sort(key=lambda path: (ranks[module_of(path)], -_likeness(path, files), path))
@@ -110,7 +110,7 @@ class Limit:
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
-        self._process = os.getpid()  # workers are forked; they go on until they are ended
+        self._process = os.getpid()  # workers are forked; they continue until they are ended
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self) -> None:

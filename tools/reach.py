@@ -2,8 +2,8 @@
 
 Used by `tools.mutants`: ``EKSDOC_REACH=DIR python -m pytest -p tools.reach``. It needs Python 3.12 (sys.monitoring).
 Each process writes ``DIR/<pid>.json``: ``functions`` (file and first line), and for each test the indices of the
-functions it entered and its seconds of CPU. A cached function of the tests, a cached property and a fixture of a wide
-scope are charged to every test that uses them; caches of the package are emptied before each test.
+functions that it entered and its seconds of CPU. A cached function of the tests, a cached property and a fixture of a
+wide scope count for every test that uses them; caches of the package are cleared before each test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = f"{_ROOT}/kubectl_eksdoc/"
 _TESTS = f"{_ROOT}/tests/"
 _T = TypeVar("_T")
-# sys.monitoring is younger than the oldest Python that types are checked for.
+# sys.monitoring is newer than the oldest Python that types are checked for.
 _MONITORING: Any = getattr(sys, "monitoring", None)
 
 
@@ -49,7 +49,7 @@ class Reach:
 
     @contextmanager
     def recording(self) -> Iterator[set[int]]:
-        """What is entered inside, also what was entered before."""
+        """The functions that are entered inside, also those that were entered before."""
         self.stack.append(set())
         _MONITORING.restart_events()
         try:
@@ -64,7 +64,7 @@ _PACKAGE_CACHES: list[Any] = []
 
 
 def _recorded_cache(maxsize: Any, typed: bool, function: Callable[..., _T]) -> Any:
-    """A cache whose every hit is charged with what the first call entered."""
+    """A cache whose every hit counts the functions that the first call entered."""
     charged: dict[Hashable, set[int]] = {}
 
     @functools.wraps(function)
@@ -95,7 +95,7 @@ def _lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         return _lru_cache()(maxsize)
 
     def decorate(function: Callable[..., _T]) -> Any:
-        file = function.__code__.co_filename if hasattr(function, "__code__") else ""  # of a class there is none
+        file = function.__code__.co_filename if hasattr(function, "__code__") else ""  # a class has none
         if file.startswith(_TESTS):
             return _recorded_cache(maxsize, typed, function)
         cached = _LRU_CACHE(maxsize, typed)(function)
@@ -117,7 +117,7 @@ class _CachedProperty(functools.cached_property):  # type: ignore[type-arg]
         _REACH.stack[-1] |= kept[self.attrname]
         return super().__get__(instance, owner)
 
-    # A descriptor with __set__ is asked before the instance's own dict.
+    # A descriptor with __set__ has precedence over the instance's own dict.
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.attrname] = value
 
@@ -148,7 +148,7 @@ class Plugin:
         for name in getattr(item, "fixturenames", ()):
             entered |= self.fixtures.get(name, set())
         self.tests[item.nodeid] = (round(_cpu() - began, 4), sorted(entered))
-        if not isinstance(nextitem, pytest.Item):  # a process of tests.workers may get no other chunk
+        if not isinstance(nextitem, pytest.Item):  # a process of tests.workers may get no further chunk
             self.pytest_sessionfinish()
         return answer
 
@@ -162,7 +162,7 @@ class Plugin:
 
 
 def _cpu() -> float:
-    """Of this process and of its children that ended."""
+    """CPU time of this process and of its children that ended."""
     spent = os.times()
     return time.process_time() + spent.children_user + spent.children_system
 

@@ -20,11 +20,11 @@ RECORD = Path(__file__).parents[1] / "tests" / "data" / "commands.json"
 PLUGINS = ("convert",)
 _FLAG = re.compile(r"^    (?:(-\w), )?(--[\w-]+)=(.*):$", re.MULTILINE)
 OPTIONAL = ("--dry-run", "--cascade", "--validate")
-"""A word that follows is none of theirs (kubernetes, staging/src/k8s.io/kubectl/pkg/cmd: NoOptDefVal)."""
+"""The next word is not their value (kubernetes, staging/src/k8s.io/kubectl/pkg/cmd: NoOptDefVal)."""
 
 
 def kind(flag: str, default: str) -> str:
-    """Of its value: bool, int, duration, optional or text."""
+    """The kind of its value: bool, int, duration, optional or text."""
     if default in ("true", "false"):
         return "bool"
     if re.fullmatch(r"-?\d+", default):
@@ -35,7 +35,7 @@ def kind(flag: str, default: str) -> str:
 
 
 def flags_of(program: str, command: str) -> dict[str, str]:
-    """By its help; "options" are those of every command.
+    """The flags in its help; "options" are those of every command.
 
     Raises:
         ValueError: there is no such command.
@@ -53,7 +53,7 @@ def flags_of(program: str, command: str) -> dict[str, str]:
 
 
 def version_of(program: str) -> str:
-    """``v1.33.1``, of a kubectl."""
+    """The version of a kubectl: ``v1.33.1``."""
     words = [program, "version", "--client", "-o", "json"]
     told = json.loads(subprocess.run(words, capture_output=True, text=True, check=True, timeout=30).stdout)
     return str(told["clientVersion"]["gitVersion"])

@@ -1,4 +1,4 @@
-"""Reads ``plugins.yaml``: the one registry of entry points, from which all that names them is made."""
+"""Reader for ``plugins.yaml``, the registry of entry points from which all other lists of them are generated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACEHOLDER = "OWNER"
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """As Go and krew call it."""
+    """As Go and krew name it."""
 
     os: str
     arch: str
@@ -26,7 +26,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """A key in k9s, the views it is for, and the words behind the plugin."""
+    """A key in k9s, its views, and the words after the plugin."""
 
     key: str
     scopes: tuple[str, ...]
@@ -36,7 +36,7 @@ class Shortcut:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """`name` as krew has it: kebab-case, ``eksdoc`` or ``eksdoc-`` with a command behind it."""
+    """`name` as in krew: kebab-case, ``eksdoc`` or ``eksdoc-`` and a command."""
 
     name: str
     module: str
@@ -50,23 +50,23 @@ class Plugin:
 
     @property
     def binary(self) -> str:
-        """As krew links it (krew, internal/installation: ``-`` becomes ``_``)."""
+        """krew's link (krew, internal/installation: ``-`` becomes ``_``)."""
         return f"kubectl-{self.name.replace('-', '_')}"
 
     @property
     def completer(self) -> str:
-        """What kubectl runs for its completions (kubectl, pkg/cmd/plugin/plugin_completion.go)."""
+        """The program that kubectl runs for its completions (kubectl, pkg/cmd/plugin/plugin_completion.go)."""
         return f"kubectl_complete-{self.name.replace('-', '_')}"
 
     @property
     def command(self) -> str:
-        """The command it stands for, "" for all of them."""
+        """The command that it stands for, "" for all commands."""
         return self.name.partition("-")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """`archive` and `uri` hold ``{version}``, ``{os}``, ``{arch}``, ``{archive}`` and ``{owner}``."""
+    """`archive` and `uri` have the placeholders ``{version}``, ``{os}``, ``{arch}``, ``{archive}`` and ``{owner}``."""
 
     owner: str
     homepage: str
@@ -79,7 +79,7 @@ class Registry:
     plugins: tuple[Plugin, ...]
 
     def archive_of(self, version: str, platform: Platform, plugin: Plugin | None = None) -> str:
-        """Of the program; of a `plugin` that stands for one command its launcher, one for all platforms."""
+        """The archive of the program; of a `plugin` that stands for one command its launcher, one for all platforms."""
         name = self.entry_archive if plugin and plugin.command else self.archive
         return name.format(version=version, os=platform.os, arch=platform.arch)
 
@@ -92,9 +92,10 @@ class Registry:
 
 @cache
 def read(path: Path = PATH) -> Registry:
-    """
+    """The registry of a file.
+
     Raises:
-        KeyError, TypeError: it is not as it should be.
+        KeyError, TypeError: it is invalid.
     """
     found: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     defaults = found["defaults"]

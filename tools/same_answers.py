@@ -35,7 +35,7 @@ CLUSTERS = ROOT / "tests" / "data" / "clusters"
 
 FORMATS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 IN_ALL_FORMATS = ("--demo", "small-traps")
-"""The sources of which every format is kept; of the others table and JSON."""
+"""The sources of which every format is recorded; of the others table and JSON."""
 
 EVERYWHERE = (
     "drain plan -l !no-such-label",
@@ -46,7 +46,7 @@ EVERYWHERE = (
     "coredns-lameduck",
     "interruption",
 )
-"""Over each source."""
+"""Commands that run over each source."""
 
 OF_THE_DEMO = (
     "",
@@ -138,7 +138,8 @@ RIGHTS = (
 
 
 def commands() -> tuple[str, ...]:
-    """All of them, in the order in which they are kept; ``{clusters}`` stands for the folder of recorded clusters."""
+    """All commands, in the order in which they are recorded; ``{clusters}`` stands for the folder of recorded
+    clusters."""
     sources = ["--demo"]
     sources += [f"--snapshot {{clusters}}/{path.name}" for path in sorted(CLUSTERS.glob("*.tar.gz"))]
     found: dict[str, None] = {}
@@ -164,7 +165,7 @@ def commands() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one command printed, taken apart."""
+    """The output of one command, split into facts and texts."""
 
     command: str
     facts: Any
@@ -172,7 +173,7 @@ class Answer:
 
 
 class Server:
-    """A process with the package of `root` loaded, which forks for each command."""
+    """A process with the package of `root` imported, which forks for each command."""
 
     def __init__(self, home: str, python: str, root: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "EKSDOC_", "KUBE"))}
@@ -206,7 +207,7 @@ class Server:
 
 
 def _document(command: str, printed: str) -> Any:
-    """A JSON or YAML answer; several YAML documents are a list. Nothing if it is not one."""
+    """A JSON or YAML answer; several YAML documents are a list. None if it is neither."""
     try:
         if command.endswith(("-o json", "-o sarif")):
             return json.loads(printed)
@@ -218,12 +219,12 @@ def _document(command: str, printed: str) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Words only: neither widths, nor rules of tables, nor line ends."""
+    """Words only: without widths, table rules and line ends."""
     return " ".join(word for word in text.split() if not re.fullmatch(r"[-─━═+|]+", word))
 
 
 def _without_sentences(value: Any, path: str, sentences: list[str]) -> Any:
-    """`value` with keys in order and a mark in the place of each sentence, which goes to `sentences`."""
+    """`value` with sorted keys and a mark in place of each sentence, which is appended to `sentences`."""
     if isinstance(value, Mapping):
         return {str(key): _without_sentences(value[key], f"{path}.{key}", sentences) for key in sorted(value, key=str)}
     if isinstance(value, list):
@@ -257,7 +258,7 @@ def answers(python: str, root: Path) -> Iterator[Answer]:
 
 
 def record(to: Path, python: str, root: Path) -> int:
-    """Writes both files; the same answers give the same bytes."""
+    """Write both files; the same answers give the same bytes."""
     to.mkdir(parents=True, exist_ok=True)
     kept = tuple(answers(python, root))
     _write(to / "facts.jsonl.xz", ({"command": one.command, "facts": one.facts} for one in kept))
@@ -268,7 +269,7 @@ def record(to: Path, python: str, root: Path) -> int:
 
 def _write(path: Path, rows: Iterator[Any]) -> None:
     lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
-    # Answers are much alike over megabytes, which gzip does not see.
+    # Answers repeat over megabytes, which gzip cannot use.
     path.write_bytes(lzma.compress(lines.encode()))
 
 
@@ -278,7 +279,7 @@ def _read(path: Path, key: str) -> dict[str, Any]:
 
 
 def compare(with_: Path, python: str, root: Path, only_facts: bool) -> int:
-    """Prints each command whose answer differs, and where first; 1 if there is one."""
+    """Print each command whose answer differs, and its first difference; 1 if there is one."""
     facts, texts = _read(with_ / "facts.jsonl.xz", "facts"), _read(with_ / "texts.jsonl.xz", "texts")
     other_facts = other_texts = count = 0
     for answer in answers(python, root):
@@ -315,7 +316,7 @@ def _differences(before: Any, after: Any, path: str) -> Iterator[str]:
 
 
 def _first(before: list[str], after: list[str]) -> str:
-    """The words around the first that is another."""
+    """The words around the first difference."""
     old, new = " ".join(before).split(), " ".join(after).split()
     at = next(
         (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new))

@@ -1,6 +1,6 @@
-"""The JSON Schemas of results, made from their types: docstrings are the descriptions, and the codes are those of the
-command. common.json has what all results share; `kubectl_eksdoc.report.schemas.load` adds it to the schema of a kind.
-"""
+"""The JSON Schemas of results, generated from their types: docstrings are the descriptions, and the codes are those of
+the command. common.json has the types that all results share; `kubectl_eksdoc.report.schemas.load_schema` adds it to
+the schema of a kind."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     PlanResult: Code.of_area("drain"),
     ProbeResult: Code.of_area("imds"),
 }
-"""Which finding codes each may hold."""
+"""The finding codes that each may have."""
 SHARED = (Metadata, FindingResult, ObjectResult, SinceResult)
 _CODE = {"$ref": "#/$defs/Code"}
 
 
 def made() -> dict[Path, str]:
-    """Each file as it should be."""
+    """Each file, up to date."""
     common = _definitions(SHARED)
     every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(Code.every())}}}
     every |= {kind(root): _of_kind(root, _enum(each), common) for root, each in RESULTS.items()}
@@ -125,7 +125,7 @@ def _of_kind(root: type[Printed], enum: Doc, common: Doc) -> Doc:
 
 
 def _definitions(roots: tuple[type[Printed], ...]) -> Doc:
-    """Of every type in `roots`, by its name."""
+    """The definitions of every type in `roots`, by its name."""
     _, found = schema_components(roots)
     types = {each.__name__: each for each in _printed(roots)}
     made = {name.lstrip("_"): _named(_completed(found[name], types.get(name))) for name in sorted(found)}
@@ -143,7 +143,7 @@ def _printed(hints: Collection[Any]) -> Iterator[type[Printed]]:
 
 
 def _completed(schema: Doc, of: type[Printed] | None) -> Doc:
-    """With what msgspec does not say: which fields may be left out, and their descriptions."""
+    """With the information that msgspec omits: optional fields, and their descriptions."""
     del schema["title"]
     if of is None:
         return schema
@@ -158,13 +158,13 @@ def _completed(schema: Doc, of: type[Printed] | None) -> Doc:
 
 @cache
 def _docstrings(of: type) -> Mapping[str, str]:
-    """Of each field of a class that has one."""
+    """The docstring of each field of a class."""
     if not issubclass(of, Printed):
         return {}
     if of.descriptions:
         return of.descriptions
     if of.__name__ not in vars(sys.modules[of.__module__]):
-        return {}  # it was made of declarations, and has no source
+        return {}  # it was generated from declarations, and has no source
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
     return {
         field.target.id: " ".join(str(ast.literal_eval(text.value)).split())

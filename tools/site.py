@@ -1,4 +1,4 @@
-"""What the static site needs beside mkdocs: links to files outside docs/, and the anchors that GitHub makes."""
+"""Hooks of the static site for mkdocs: links to files outside docs/, and the anchors of GitHub."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LINK = re.compile(r"\]\((\.\./[^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> str:
-    """Called by mkdocs: a link out of docs/ leads to the repository."""
+    """Called by mkdocs: links out of docs/ point to the repository."""
     folder = PurePosixPath("docs", page.file.src_uri).parent
 
     def addressed(match: re.Match[str]) -> str:
@@ -22,5 +22,5 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> s
 
 
 def slug(heading: str, separator: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """The anchor of a heading, as on GitHub."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", separator)

@@ -1,4 +1,4 @@
-"""Tables of the README made from the data the command line itself uses."""
+"""Tables of the README, generated from the data of the command line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ def exit_codes() -> str:
 
 
 def dump() -> str:
-    """The commands that dump all a plan reads: a file for each kind, so that a kind without objects is seen too.
+    """The commands that dump all objects that a plan reads: a file for each kind, so that a kind without objects is
+    recorded too.
 
-    The definitions of custom resources tell a kind that the cluster does not have from one that was not dumped.
+    The definitions of custom resources distinguish a kind that the cluster does not have from one that was not dumped.
     """
     plurals = textwrap.wrap(" ".join([*(r.resource.plural for r in rights.DRAIN_PLAN), CRD_PLURAL]), 100)
     kinds = " \\\n    ".join(plurals)
@@ -26,13 +27,13 @@ def dump() -> str:
 
 
 def named(right: Right) -> str:
-    """With what has to be said for it to be granted."""
+    """With the opt-in that grants it."""
     granted = (f"with `{right.flag}`" if right.flag else "", f"opt-in {right.opt_in.name}" if right.opt_in else "")
     return ", ".join((code(str(right)), *filter(None, granted)))
 
 
 def placed(right: Right) -> str:
-    """As `named`, and where, if that is not everywhere."""
+    """As `named`, and with its namespace, if it is not needed in all."""
     where = rights.where(right)
     return named(right) if where == "everywhere" else f"{named(right)} {where}"
 

@@ -1,4 +1,4 @@
-"""The Terraform plan that the documentation judges: an update of vpc-cni through terraform-aws-modules/eks."""
+"""The Terraform plan in the documentation: an update of vpc-cni through terraform-aws-modules/eks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CALL = {"source": "terraform-aws-modules/eks/aws", "version_constraint": "~> 21
 
 
 def plan() -> str:
-    """As ``terraform show -json`` prints it, without what nobody looks at here."""
+    """As ``terraform show -json`` prints it, without parts that are not used here."""
     document = {
         "format_version": "1.2",
         "terraform_version": "1.11.4",

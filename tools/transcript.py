@@ -1,4 +1,4 @@
-"""What plans and rehearsals of the built-in cluster print, for the README and docs/: run, not written."""
+"""Output of plans and rehearsals of the built-in cluster, for the README and docs/: generated, not written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def excerpt() -> str:
 
 
 def comparison() -> str:
-    """A plan, saved, and what a what-if changes of it: the verdict and the comparison."""
+    """A saved plan, and its comparison with a what-if: the verdict and the differences."""
     saved, _ = _ran(*COMMAND, "-o", "json")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, SAVED)
@@ -57,7 +57,7 @@ def _console(commands: str, said: str) -> str:
 
 
 def snapshot() -> str:
-    """What a snapshot of the demo holds."""
+    """The content of a snapshot of the demo."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "demo.eksdoc"))
         text, _ = _ran("snapshot", path, "--demo", expected=0)

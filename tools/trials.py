@@ -79,7 +79,8 @@ _ADDON = {
 
 @dataclass(frozen=True)
 class Trial:
-    """`edit` does by hand what the recipe says; what was declared `shows` in what `command` prints; `tests` pass."""
+    """`edit` makes the manual edits of the recipe; the declared item `shows` in the output of `command`; `tests`
+    pass."""
 
     edit: Callable[[Path], None]
     command: tuple[str, ...]
@@ -95,7 +96,7 @@ def _replaced(path: Path, before: str, after: str) -> None:
 
 
 def _recorded(tree: Path, area: str, code: str, **more: object) -> Path:
-    """`more`: of its record. Gives back the package."""
+    """`more`: further fields of its record. Returns the package."""
     package = tree / "kubectl_eksdoc"
     file = package / "knowledge" / "findings.json"
     written = json.loads(file.read_text(encoding="utf-8"))
@@ -118,7 +119,7 @@ def new_verdict(tree: Path) -> None:
 
 
 def new_blocker(tree: Path) -> None:
-    """A record, with its words for columns and what the update of a node group does, and a rule with its entry."""
+    """A record, with its texts for columns and the effect of the update of a node group, and a rule with its entry."""
     rules = _recorded(tree, "drain", "pod-held", **_BLOCKER) / "drain" / "pod_verdicts.py"
     _replaced(rules, "RULES = (\n", _BLOCKER_RULE)
 
@@ -130,7 +131,7 @@ def new_field(tree: Path) -> None:
 
 
 def new_column(tree: Path) -> None:
-    """A column, its cell, and that only -o wide has room for it."""
+    """A column, its cell, and its restriction to -o wide."""
     rows = tree / "kubectl_eksdoc" / "drain" / "report" / "rows.py"
     _replaced(rows, 'Column("OS IMAGE"),', 'Column("OS IMAGE"),\n        Column("RUNTIME"),')
     _replaced(rows, '_WIDE = ("ZONE", ', '_WIDE = ("RUNTIME", "ZONE", ')
@@ -164,7 +165,7 @@ def shown(words):
 
 print(json.dumps([shown(words) for words in json.loads(sys.argv[1])]))
 """
-"""What each of some commands prints, run in one process."""
+"""The output of some commands, run in one process."""
 _QUIET = ("-q", "--assert=plain", "-p", "no:cacheprovider")
 _OF_LONG_TESTS = ("EKSDOC_EXAMPLES", "PYTHONDONTWRITEBYTECODE")
 _PLAN = ("drain", "plan", "--demo", "-o", "json")
@@ -221,7 +222,7 @@ TRIALS = {
 
 
 def copied(tree: Path) -> None:
-    """What git knows, or would take."""
+    """The files that git tracks, or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -235,7 +236,7 @@ def copied(tree: Path) -> None:
 
 
 def held(tree: Path) -> dict[str, int]:
-    """When each file was written last."""
+    """The last write time of each file."""
     return {str(path.relative_to(tree)): path.stat().st_mtime_ns for path in tree.rglob("*") if path.is_file()}
 
 
@@ -244,7 +245,7 @@ def _differing(before: dict[str, int], now: dict[str, int]) -> list[str]:
 
 
 def _ran(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Of Python, in the copy, whose bytecode is kept beside it."""
+    """Output of Python in the copy, whose bytecode is stored beside it."""
     env = {name: value for name, value in os.environ.items() if name not in _OF_LONG_TESTS}
     env |= {"PYTHONPATH": str(tree), "PYTHONPYCACHEPREFIX": f"{tree}.bytecode", "EKSDOC_COMPLETION_OFFLINE": "1"}
     command = [sys.executable, *words]
@@ -252,7 +253,7 @@ def _ran(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def tried(names: Sequence[str]) -> bool:
-    """All of them in one copy. Prints what came of it."""
+    """All trials in one copy. Prints the results."""
     with tempfile.TemporaryDirectory(prefix="eksdoc-trial-") as folder:
         tree = Path(folder) / "tree"
         copied(tree)

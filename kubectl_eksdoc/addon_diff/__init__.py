@@ -1,5 +1,6 @@
-"""The update of an EKS add-on: what it will really change, who would notice, and how to keep what must stay.
+"""Update of an EKS add-on: the effect on live fields, the affected workloads, and the values that keep user settings.
 
-Belongs here: predictions for each field and mode from live ownership, chart and schema; the values that change nothing.
-Never here: how server-side apply works (that is `kubernetes`), asking AWS, carrying an update out.
+Belongs here: predictions for each field and conflict mode from live field ownership, Helm chart and configuration
+schema; the configuration values that change nothing. Never here: the rules of server-side apply (see `kubernetes`), AWS
+requests, the execution of an update.
 """

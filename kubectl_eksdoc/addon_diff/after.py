@@ -1,4 +1,4 @@
-"""What an update of an add-on took, what gives it back now, and what keeps it later: put together."""
+"""Review of a past add-on update: the fields it reset, the patch that restores them, and the values that keep them."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ from .revisions import (
     templates_of,
 )
 
-# The patch that gives lost fields back, and nothing else: a strategic merge patch, as ``kubectl patch`` sends it.
+# The patch that restores lost fields and changes nothing else: a strategic merge patch, as ``kubectl patch`` sends it.
 
 
 MARK = "$patch"
 _ENV = field_step("env")
 _INSTEAD = {"f:value": "valueFrom", "f:valueFrom": "value"}
-"""An environment variable has one or the other."""
+"""An environment variable has one of the two."""
 
 
 @frozen
 class Restoring:
-    """`patch` restores `fields`, None where it restores nothing; to those of `cannot` no small patch leads. `after` is
-    the object as it would be, without who owns what."""
+    """`patch` restores `fields`, None if there is none to restore; no small patch restores the fields `not_restorable`.
+    `after` is the patched object, without managedFields."""
 
     patch: Doc | None
     fields: tuple[Path, ...]
@@ -82,8 +82,8 @@ class Restoring:
 
 
 def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restoring:
-    """`wanted`: the value of each field that is to be as it was, `MISSING` for nothing. The patch is tried: a field
-    that it does not restore, or at the cost of another, is one of `cannot`."""
+    """`old_values`: the value to restore for each field, `MISSING` for none. The patch is tried: a field that it does
+    not restore, or only by changing another one, is in `not_restorable`."""
     doc = without_entries(live)
     patch: Doc = {}
     after = doc
@@ -92,7 +92,7 @@ def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restorin
     for path in sorted(wanted):
         if same_value(value_at(doc, path, schema.root), wanted[path]):
             continue
-        known = not has_digest(wanted[path])  # of a snapshot it may be a digest, which must never be sent
+        known = not has_digest(wanted[path])  # a snapshot may have a digest of the value, which must never be sent
         longer = _with(patch, path, wanted[path], doc, schema.root) if known else None
         tried = _tried(doc, longer, schema) if longer is not None else None
         touched = {_entry(each) for each in (*done, path)}
@@ -110,8 +110,8 @@ def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restorin
 
 
 def rebased(base: Any, theirs: Any, ours: Any) -> Any:
-    """A list that is one value, with what `theirs` changed of `base`, and with what EKS's new `ours` did. None where
-    that is not known: without a base, or where the places of its items matter."""
+    """Merge a list that is one value: the changes from `base_list` to `user_list`, applied to EKS's new `eks_list`.
+    None if the result is unknown: without a base, or if the order of the items matters."""
     if base == ours:
         return theirs
     if (
@@ -131,12 +131,12 @@ def _stands_alone(item: Any) -> bool:
 
 
 def _option(item: Any) -> str | None:
-    """The name of a flag of a command line."""
+    """The name of a command line flag."""
     return item.partition("=")[0] if isinstance(item, str) else None
 
 
 def _entry(path: Path) -> Path:
-    """The field, or the environment variable that it is of: which has a value, or where to take one from."""
+    """The field itself, or the environment variable it belongs to, which has either a value or a source."""
     at = next((at for at, step in enumerate(path) if step == _ENV), None)
     return path if at is None else path[: at + 2]
 
@@ -149,7 +149,7 @@ def _tried(doc: Doc, patch: Doc, schema: Schema) -> Doc | None:
 
 
 def _with(patch: Doc, path: Path, value: Any, live: Doc, place: SchemaPlace) -> Doc | None:
-    """`patch` with one field more, None where no patch of this kind says it."""
+    """`patch` with one more field, None if a patch of this type cannot express it."""
     step, rest = path[0], path[1:]
     if not step.startswith("f:"):
         return None
@@ -165,7 +165,7 @@ def _with(patch: Doc, path: Path, value: Any, live: Doc, place: SchemaPlace) -> 
 
 
 def _with_item(items: list[Doc], path: Path, value: Any, live: list[Any], place: SchemaPlace) -> list[Doc] | None:
-    """`path` begins with the item's keys. A container that is gone does not come back by some of its fields."""
+    """`path` begins with the item's keys. A removed container cannot be restored by some of its fields."""
     keys, rest = keys_of(path[0]), path[1:]
     if "merge" not in place.strategy or place.merge_key not in keys or not rest:
         return None
@@ -184,7 +184,7 @@ def _with_item(items: list[Doc], path: Path, value: Any, live: list[Any], place:
 
 
 def _without(mine: Doc, keys: Doc, name: str, instead: str) -> Doc:
-    """An environment variable whose `name` goes: as a whole, unless it gets the other of the two."""
+    """Remove key `name` of an environment variable: the whole variable, unless the patch sets the alternative key."""
     return {**mine, name: None} if mine.get(instead) is not None else {**keys, MARK: "delete"}
 
 
@@ -193,7 +193,8 @@ def _is(item: Doc, keys: Mapping[str, Any]) -> bool:
 
 
 def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
-    """As a patch says it: what is owned as one value replaces what stands there, also where a patch would merge."""
+    """The value in patch syntax: a value that is owned as a whole replaces the live one, even where a patch would
+    merge."""
     if value is MISSING:
         return None
     if isinstance(value, dict) and isinstance(there, dict):
@@ -203,9 +204,8 @@ def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
     return value
 
 
-# Which pods keep what they got while a field was lost, and must be recreated.
-#
-# A variable that is not listed is none without consequence: it is one of which nothing is known here, and that is said.
+# Pods that keep settings from the time when a field was lost, and must be recreated. The effect of a variable without a
+# rule is unknown, and findings say so.
 
 
 class _Who(Enum):
@@ -215,7 +215,7 @@ class _Who(Enum):
 
 @frozen
 class RunningPods:
-    """`says` of a field why pods that run have to be recreated or not, a clause."""
+    """`says`: why running pods have to be recreated or not after one of `fields` was lost, a clause."""
 
     fields: tuple[str, ...]
     recreate: _Who
@@ -227,7 +227,7 @@ _RUNNING = sections(RunningPods, "field_effects", "running")
 
 
 def recreating(lost: tuple[ChangedField, ...], usage: Usage, begun: datetime) -> tuple[Recreating, ...]:
-    """Of each variable of vpc-cni that was lost; `begun`: when the update was."""
+    """For each lost variable of vpc-cni; `started`: the start of the update."""
     return tuple(_of(change.field, usage, begun) for change in lost if change.field.variable)
 
 
@@ -241,8 +241,8 @@ def _of(of: AddonField, usage: Usage, begun: datetime) -> Recreating:
 
 
 def _astray(usage: Usage, begun: datetime) -> tuple[str, ...] | Unknown:
-    """Their address is not that of the interface noted for them. Of one that started since without any note it is not
-    known."""
+    """Pods whose address is not that of their branch interface. Unknown if a pod that started since then has no
+    interface annotation."""
     if isinstance(usage.branched, Unknown):
         return usage.branched
     silent = [
@@ -260,13 +260,13 @@ def _astray(usage: Usage, begun: datetime) -> tuple[str, ...] | Unknown:
 
 
 Charts = Callable[[str], "Doc | Unknown"]
-"""By the add-on's version: what its chart sets by default."""
+"""Default values of the chart, by the add-on's version."""
 
 _PATCHER, _NOW = "kubectl-patch", "2000-01-01T00:00:00Z"
 
 
 def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
-    """`judge`: what of values the schema of the installed version does not allow."""
+    """Review the update of `facts`. `validate`: validates values by the schema of the installed version."""
     update = facts.update
     if not isinstance(update, EksAddonUpdate) or update.begun is None:
         bare = UpdateReview(facts)
@@ -287,15 +287,15 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
 
 
 def _known(facts: PastFacts) -> list[tuple[datetime, EksAddonUpdate]]:
-    """The updates that EKS tells of, by when they began."""
+    """The updates that EKS lists, by their start."""
     told = facts.history.updates if isinstance(facts.history, UpdateHistory) else ()
     known = [(each.begun, each) for each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
     return sorted(known, key=lambda pair: (pair[0], pair[1].id))
 
 
 def _earlier(facts: PastFacts, begun: datetime, lost: set[AddonField], charts: Charts) -> tuple[EarlierUpdate, ...]:
-    """What those before it took and what is not back, without what is `lost` by it: the latest update may be the way
-    back from the one that did the harm. The newest first."""
+    """Fields that earlier updates reset and that are not restored, without `lost_fields`: the latest update may be the
+    rollback of a harmful one. Newest first."""
     found: list[EarlierUpdate] = []
     said = set(lost)
     for when, each in reversed(_known(facts)):
@@ -311,8 +311,8 @@ def _earlier(facts: PastFacts, begun: datetime, lost: set[AddonField], charts: C
 
 
 def _takes(update: EksAddonUpdate) -> bool:
-    """Whether it may have written over what was somebody else's: with NONE it would have failed, with PRESERVE it left
-    that alone. Where none of them is named, it is NONE, as is read in discussions only."""
+    """The update may have overwritten fields of other owners: with NONE it would have failed, with PRESERVE it would
+    have kept them. Without a mode it is NONE; only discussions say so."""
     return update.parameter("ResolveConflicts") not in (Mode.NONE.value, Mode.PRESERVE.value)
 
 
@@ -320,21 +320,21 @@ _Looked = tuple[Templated, "Restoring | None"]
 
 
 def _looked(update: EksAddonUpdate, begun: datetime, facts: PastFacts, charts: Charts) -> list[_Looked]:
-    """At each object with a pod template."""
+    """Review each object that has a pod template."""
     ran = course(update, facts)
     templated = (live for live in facts.now.objects if live.get("kind") in kinds.HISTORY_OF)
     return [_templated(live, facts, update, begun, ran, charts) for live in templated]
 
 
 def _restored(live: Doc, looked: Iterable[_Looked]) -> Doc:
-    """As it is after its patch, which makes whoever sends it the owner of what it sets."""
+    """The object after its patch; the sender of the patch owns the fields it sets."""
     for each, restored in looked:
         if each.of == named(live) and restored is not None and restored.patch is not None:
             schema = schema_of(each.of.api_version, each.of.kind)
             try:
                 return updated(live, restored.after, _PATCHER, _NOW, schema)
             except MalformedEntries:
-                return live  # which cannot be judged, and is said to be unread
+                return live  # it cannot be judged, and is reported as unread
     return live
 
 
@@ -416,13 +416,13 @@ def _changes(
 
 
 def _wanted(path: Path, was: Any, became: Any, around: ChangeContext) -> Any:
-    """What gives it back."""
+    """The value that restores the field."""
     both = isinstance(was, list) and isinstance(became, list)
     return rebased(base_of(path, was, around), was, became) if both else was
 
 
 def _last(found: Sequence[Slot], step: TemplateUpdateStep) -> Slot:
-    """The time in force that ended with the update: the last one of its template before that of the other."""
+    """The period that ended with the update: the last one of the old template before the new one."""
     sooner = [slot for slot in found if slot.template is step.before and slot.number < step.after.number]
     return sooner[-1] if sooner else found[0]
 

@@ -1,7 +1,7 @@
-"""Why an update changed a field: the version's doing, the configuration values', or at the cost of somebody's value.
+"""Causes of field changes in a past update: the new version, the configuration values, or a reset user value.
 
-A field is lost where its value was not what EKS applied before: not what the chart of that version says, or set in a
-revision that came with no update. Where neither chart nor revisions tell, it is not known.
+A field is lost if its old value was not EKS's: it differs from the chart of the old version, or a revision without an
+update set it. If neither chart nor revisions tell, the cause is unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .fields import MISSING, leaves, merged, same_value, value_at
 from .manifests import Values, rendered
 from .revisions import AT_ONCE, Slot, tags
 
-# Who gave a field the value that it had before an update, as far as revisions tell: EKS, or somebody else.
+# Writer of a field's value before an update, by the pod template revisions: EKS, or another client.
 
 
 class ValueWriter(Enum):
@@ -35,7 +35,7 @@ class ValueWriter(Enum):
 
 @frozen
 class ValueOrigin:
-    """`since`: when the value came, None if that is not known; `told` says how it is known, a clause."""
+    """`since`: when the value was set, None if unknown; `explanation`: how the writer is known, a clause."""
 
     writer: ValueWriter
     told: str = ""
@@ -44,8 +44,8 @@ class ValueOrigin:
 
 @frozen
 class TemplateHistory:
-    """What is known of the time before an update: `slots` up to the template that was in force when it began, and when
-    each update that EKS tells of `begun`. `whole`: it tells of all that it lists."""
+    """History before an update: `periods` up to the template in force at its start, and `update_starts` of the updates
+    that EKS lists. `is_complete`: all listed updates were read."""
 
     slots: tuple[Slot, ...]
     begun: tuple[datetime, ...]
@@ -56,12 +56,12 @@ FROM_THE_BEGINNING = "it was so from the beginning"
 
 
 def in_object(template: Doc) -> Doc:
-    """As it stands in its DaemonSet or Deployment, so that fields are called as they are there."""
+    """The template inside its DaemonSet or Deployment, so that paths match those of the object."""
     return {"spec": {"template": template}}
 
 
 def origin_of(path: Path, past: TemplateHistory, schema: Schema) -> ValueOrigin:
-    """By the revision in which the value came: with an update of the add-on, or with none."""
+    """The writer, by the revision that set the value: with an add-on update, or without one."""
     came, before = _came(path, past.slots, schema)
     if came is None:
         return ValueOrigin(ValueWriter.UNKNOWN)
@@ -85,19 +85,19 @@ def origin_of(path: Path, past: TemplateHistory, schema: Schema) -> ValueOrigin:
 
 
 def had(path: Path, past: TemplateHistory, schema: Schema) -> bool:
-    """Whether any revision of before had something there."""
+    """An earlier revision has a value at the path."""
     return any(_value(slot, path, schema) is not MISSING for slot in past.slots if slot.template is not None)
 
 
 def last_other(path: Path, past: TemplateHistory, schema: Schema) -> Any:
-    """What stood there before its value of now, `MISSING` where no revision that is kept tells."""
+    """The value before the last one, `MISSING` if no stored revision has it."""
     _, slot = _came(path, past.slots, schema)
     return MISSING if slot is None else _value(slot, path, schema)
 
 
 def _came(path: Path, slots: Sequence[Slot], schema: Schema) -> tuple[Slot | None, Slot | None]:
-    """The slot since which the value was as it was in the last one, and the one before that; None where a template on
-    the way is kept no more, or there is none."""
+    """The first period that has the last period's value, and the period before it; None if a template between them is
+    no longer stored, or there is none."""
     if not slots or slots[-1].template is None:
         return None, None
     came = slots[-1]
@@ -117,18 +117,16 @@ def _value(slot: Slot, path: Path, schema: Schema) -> Any:
 
 
 class Cause(str, Enum):
-    """Why a field is other than it was before an update."""
+    """Why an update changed a field."""
 
-    LOST = "lost"  # somebody's value gave way to EKS's
-    VERSION = "version"  # EKS's own gave way to EKS's
+    LOST = "lost"  # EKS replaced the value of another client
+    VERSION = "version"  # EKS replaced its own value
     VALUES = "values"  # the configuration values of the update set it
     UNKNOWN = "unknown"
 
 
 @frozen
 class ChangeReason:
-    """`why` is a clause."""
-
     cause: Cause
     why: str
     sure: Confidence
@@ -136,10 +134,10 @@ class ChangeReason:
 
 @frozen
 class ChangeContext:
-    """What surrounds one object's change. `chart`: what the version before the update sets by default; `values_before`
-    and `values`: the configuration values that held before it and since. `of_eks`: that version is one of EKS's, and
-    no image of somebody's own. `manifest`: what the public manifest of that version has there. `gently`: the update was
-    Successful with NONE."""
+    """Facts around the change of one object. `chart`: the default values of the old version; `values_before` and
+    `values`: the configuration values before and after the update. `is_eks_version`: the old version is EKS's, without
+    a custom image. `manifest`: the public manifest of the old version for the object. `succeeded_with_none`: the update
+    had mode NONE and status Successful."""
 
     addon: str
     of: ObjectName
@@ -153,15 +151,15 @@ class ChangeContext:
     gently: bool = False
 
     def config(self, path: Path) -> ConfigPath:
-        """Where a field stands in configuration values, () if nowhere by itself."""
+        """Path of a field in the configuration values, () if it has none of its own."""
         return config_of(self.addon, self.of, path, self.schema)
 
 
 def cause_of(path: Path, before: Any, after: Any, around: ChangeContext) -> ChangeReason:
-    """`before` and `after` are its values in the two templates, `MISSING` for nothing."""
+    """`before` and `after` are the values in the two templates, `MISSING` for none."""
     found = _cause(path, before, after, around)
     if around.gently and found.cause is Cause.UNKNOWN and MISSING not in (before, after):
-        # What was emptied or removed comes back, and what EKS stops naming goes, with NONE too.
+        # With NONE, too, emptied and removed fields are restored, and fields that EKS no longer applies are removed.
         return ChangeReason(
             Cause.VERSION, "with NONE, EKS changes no value of a field that another manager owned", Confidence.HIGH
         )
@@ -191,7 +189,8 @@ def _cause(path: Path, before: Any, after: Any, around: ChangeContext) -> Change
     if chart.cause is Cause.LOST and origin.writer is ValueWriter.SOMEBODY:
         return ChangeReason(Cause.LOST, f"{chart.why}, and {origin.told}", Confidence.HIGH)
     if chart.cause is Cause.LOST and origin.writer is ValueWriter.EKS and chart.sure is not Confidence.HIGH:
-        # EKS had written what the chart does not say: configuration values of before did, if they are not known.
+        # EKS had written a value that the chart does not set: the old configuration values may have, if they are
+        # unknown.
         if isinstance(around.values_before, Unknown):
             return ChangeReason(
                 Cause.LOST, f"{origin.told}, by configuration values of that time, it seems", Confidence.LOW
@@ -204,7 +203,7 @@ def _cause(path: Path, before: Any, after: Any, around: ChangeContext) -> Change
 
 
 def _added(path: Path, origin: ValueOrigin, chart: ChangeReason | None, around: ChangeContext) -> ChangeReason:
-    """Nobody's value gives way where nothing was, unless somebody had taken it away."""
+    """A new field resets no value, unless another client had removed the field."""
     if chart is not None and chart.cause is Cause.LOST:
         sure = Confidence.HIGH if origin.writer is ValueWriter.SOMEBODY else Confidence.MEDIUM
         return ChangeReason(
@@ -236,7 +235,7 @@ def _by_origin(origin: ValueOrigin, around: ChangeContext) -> ChangeReason:
 
 
 def _by_chart(path: Path, before: Any, around: ChangeContext) -> ChangeReason | None:
-    """None where the chart that is known here has no say in the field."""
+    """None if the known chart does not set the field."""
     if isinstance(around.chart, Unknown) or not around.config(path):
         return None
     values = {} if isinstance(around.values_before, Unknown) else around.values_before
@@ -250,13 +249,13 @@ def _by_chart(path: Path, before: Any, around: ChangeContext) -> ChangeReason | 
     if before is MISSING:
         return ChangeReason(Cause.LOST, "", Confidence.MEDIUM) if path in made else None
     if path not in made and path[-1] != "f:value":
-        return None  # a template may have a word of its own where the values have none
+        return None  # a template may set a default where no value does
     default = "sets something else there" if path in made else "sets nothing there"
     return ChangeReason(Cause.LOST, f"the chart of the version before {default}", Confidence.MEDIUM)
 
 
 def is_declared(path: Path, after: Any, around: ChangeContext, values: Doc | Unknown) -> bool:
-    """Whether these configuration values say that `after` stands there."""
+    """These configuration values set the field to `after`."""
     if isinstance(values, Unknown) or after is MISSING:
         return False
     config = around.config(path)
@@ -268,7 +267,7 @@ def is_declared(path: Path, after: Any, around: ChangeContext, values: Doc | Unk
 
 
 def _made(around: ChangeContext, values: Doc) -> Mapping[Path, Any]:
-    """What the chart makes of values in this object, by field."""
+    """The values that the chart renders in this object, by field."""
     place = around.schema.root
     return {
         path: value_at(part.part, path, place)
@@ -280,7 +279,7 @@ def _made(around: ChangeContext, values: Doc) -> Mapping[Path, Any]:
 
 
 def base_of(path: Path, before: Any, around: ChangeContext) -> Any:
-    """What EKS had applied before somebody set the field to `before`; `MISSING` where that is not known."""
+    """The value that EKS had applied before another client set the field to `before`; `MISSING` if unknown."""
     if not isinstance(around.chart, Unknown) and around.config(path):
         values = {} if isinstance(around.values_before, Unknown) else around.values_before
         return _made(around, merged(around.chart, values)).get(path, MISSING)
@@ -289,7 +288,7 @@ def base_of(path: Path, before: Any, around: ChangeContext) -> Any:
 
 
 def _repository(image: Any) -> str:
-    """Without the registry, which may be another region's."""
+    """The image name without its registry, which may be another region's."""
     return image.rpartition("/")[2].partition("@")[0].partition(":")[0] if isinstance(image, str) else ""
 
 

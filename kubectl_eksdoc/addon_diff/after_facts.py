@@ -1,4 +1,4 @@
-"""What a past update is judged by, and what is found out of it."""
+"""Facts of a past add-on update, and the result of its review."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .revisions import TemplateUpdateStep, UnknownRevision, Untouched
 
 @frozen
 class PastFacts:
-    """`now` is the add-on as it is, its target the version that is installed. `kept`: by the kind of what has a pod
-    template, all objects of its namespace in which earlier ones are kept."""
+    """`addon_facts`: the add-on now, with the installed version as its target. `revisions`: by the kind of the
+    workload, all objects of its namespace that store earlier pod templates."""
 
     now: AddonFacts
     update: EksAddonUpdate | Unknown | Absent
@@ -37,18 +37,18 @@ class PastFacts:
 
 
 class State(str, Enum):
-    """What stands now where an update has changed a field."""
+    """State of a field that a past update changed."""
 
-    GONE = "gone"  # what the update set, or what EKS has set since
-    BACK = "back"  # what stood there before the update
-    OTHER = "other"  # what somebody has set since
+    GONE = "gone"  # the value that the update or EKS has set
+    BACK = "back"  # the value before the update
+    OTHER = "other"  # another client has set another value since
 
 
 @frozen
 class ChangedField:
-    """`before` and `after` the update, and `live`; `MISSING` for nothing. `owners` are who has it today; `config`:
-    where it stands in configuration values, () if nowhere. `wanted`: what gives it back now: `before`, or of a list
-    that is one value, `before` merged with what the version itself changed; None where that is not known."""
+    """`before` and `after` the update, and `live`; `MISSING` for no value. `owners`: current field managers; `config`:
+    path in the configuration values, () if there is none. `value_to_restore`: `before`, or for a list that is one
+    value, `before` merged with the changes of the version; None if it is unknown."""
 
     field: AddonField
     before: Any
@@ -62,19 +62,19 @@ class ChangedField:
 
     @property
     def lost(self) -> bool:
-        """By the update, whatever became of it since."""
+        """The update reset the field, whatever its current state."""
         return self.because.cause is Cause.LOST
 
     @property
     def missed(self) -> bool:
-        """It was lost, and is not back."""
+        """The update reset the field, and it is not restored."""
         return self.lost and self.state is State.GONE
 
 
 @frozen
 class TemplateRollout:
-    """What replaces the pods of an object when its template changes. `waits`: nobody does, until each is deleted
-    (OnDelete)."""
+    """The rollout that follows a change of the pod template. `is_on_delete`: pods are replaced only when each is
+    deleted (OnDelete)."""
 
     pods: int | None
     at_a_time: int | str
@@ -83,8 +83,8 @@ class TemplateRollout:
 
 @frozen
 class Templated:
-    """An object with a pod template. `patch` gives back what is missed, None where nothing is, or no patch does;
-    `cannot` are fields that are missed and to which no patch leads."""
+    """Review of a workload with a pod template. `patch` restores the fields that are still lost, None if there are none
+    or no patch restores them; no patch restores the fields `not_restorable`."""
 
     of: ObjectName
     step: TemplateUpdateStep | Untouched | UnknownRevision
@@ -97,8 +97,8 @@ class Templated:
 
 @frozen
 class UnrecordedFields:
-    """What the API keeps no history of: `fields` that only EKS has, in an object (or a part of one) that it wrote
-    `when`, with the update or later."""
+    """Fields without a history in the API: `fields` that only EKS owns, in an object (or a part of one) that EKS wrote
+    at `written_at`, with the update or later."""
 
     of: ObjectName
     fields: tuple[AddonField, ...]
@@ -107,8 +107,8 @@ class UnrecordedFields:
 
 @frozen
 class Recreating:
-    """Whether pods that run keep what they got while `field` was lost. `pods` by ``namespace/name``: to be recreated;
-    () for none."""
+    """Running pods that keep settings from the time when `field` was lost. `pods`: those to recreate, as
+    ``namespace/name``; () for none."""
 
     field: AddonField
     pods: tuple[str, ...] | Unknown
@@ -119,7 +119,7 @@ class Recreating:
 
 @frozen
 class EarlierUpdate:
-    """An update before the one that is looked back on, and what it took that is `missed` still."""
+    """An update before the reviewed one, and the fields that it reset and that are not restored: `lost_changes`."""
 
     update: EksAddonUpdate
     begun: datetime
@@ -128,8 +128,8 @@ class EarlierUpdate:
 
 @frozen
 class UpdateReview:
-    """`keeping`: the next update with OVERWRITE, foretold on the objects with everything back; its way out are the
-    values that keep what was lost. None where nothing is known of the update."""
+    """`next_update`: the plan of another update with OVERWRITE on the restored objects; its proposed values keep what
+    was lost. None if nothing is known about the update."""
 
     facts: PastFacts
     templated: tuple[Templated, ...] = ()
@@ -141,14 +141,12 @@ class UpdateReview:
 
     @property
     def lost(self) -> tuple[ChangedField, ...]:
-        """By object and field."""
+        """Sorted by object and field."""
         return tuple(change for each in self.templated for change in each.changes if change.lost)
 
 
-# What an update may have changed where the API keeps no history: ConfigMaps, ServiceAccounts, and whatever of a
-# workload stands outside its pod template.
-#
-# When `eks` wrote an object last is noted in its managedFields, and no more than that.
+# Changes that the API keeps no history of: ConfigMaps, ServiceAccounts, and workload fields outside the pod template.
+# The managedFields only record when `eks` wrote an object last.
 
 
 _BY_PEOPLE = (
@@ -160,12 +158,12 @@ _BY_PEOPLE = (
     ("f:spec", "f:updateStrategy"),
     ("f:spec", "f:strategy"),
 )
-"""What people set there by hand; labels are the chart's."""
+"""Fields that users edit by hand; labels belong to the chart."""
 
 
 def unrecorded(now: AddonFacts, begun: datetime) -> tuple[UnrecordedFields, ...]:
-    """Of each object that EKS has written since the update began: the fields that nobody but EKS has now, and that
-    neither configuration values nor the add-on's role declare."""
+    """For each object that EKS has written since the update began: the fields that only EKS owns, and that neither
+    configuration values nor the add-on's role set."""
     found = (_of(live, now, begun) for live in now.objects)
     return tuple(each for each in found if each is not None)
 
@@ -175,7 +173,7 @@ def _of(live: Doc, now: AddonFacts, begun: datetime) -> UnrecordedFields | None:
     try:
         owners = owners_of(live)
     except MalformedEntries:
-        return None  # said of the object already, which cannot be judged
+        return None  # the object has a finding already that it cannot be judged
     mine = owners.get(EKS)
     if mine is None or _moment(mine.time) < begun.replace(microsecond=0).timestamp():
         return None
@@ -210,14 +208,14 @@ def _is_declared(path: Path, of: ObjectName, now: AddonFacts, value: object, sch
 
 
 def _moment(text: str) -> float:
-    """Without a time it may have been at any."""
+    """Infinity for a missing time: the write may have been at any time."""
     try:
         return moment(text).timestamp()
     except ValueError:
         return float("inf")
 
 
-# Which version and configuration values an add-on had before an update and since, by what EKS tells of updates.
+# Version and configuration values before and after an update, by EKS's update records.
 
 
 _VERSION, _VALUES = "AddonVersion", "ConfigurationValues"
@@ -227,9 +225,9 @@ _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 @frozen
 class UpdateVersions:
-    """`was` and `version`: before the update and since, "" if that is not known. `values_before` and `values` likewise.
-    `begun`: when each update that succeeded began; `whole`: nothing is missing of what EKS lists. `gently`: it
-    was asked for with NONE, and succeeded."""
+    """`version_before` and `version`: before and after the update, "" if unknown; `values_before` and `values`
+    likewise. `update_starts`: the start of each successful update; `is_complete`: all updates that EKS lists were read.
+    `succeeded_with_none`: the mode was NONE, and the update succeeded."""
 
     was: str
     version: str
@@ -241,7 +239,7 @@ class UpdateVersions:
 
 
 def course(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
-    """Version and values of today are those since the update if no later one changed them."""
+    """The current version and values are those after the update if no later update changed them."""
     history, version_now, values_now = facts.history, facts.now.addon.version, facts.now.values
     known = history.updates if isinstance(history, UpdateHistory) else ()
     done = [
@@ -260,7 +258,7 @@ def course(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
         values = values_now if never_after else _NOT_TOLD
     values_before = _last_values(before, given)
     if values_before is None:
-        # Nobody gave any, with this update or after it: today's are those of before, too.
+        # No update since then set values, so the current ones held before it, too.
         values_before = values_now if never_after and update.id not in given else _NOT_TOLD
     version = update.parameter(_VERSION)
     if not version and not any(each.parameter(_VERSION) for each in later):
@@ -285,8 +283,8 @@ def _last_values(done: list[EksAddonUpdate], given: object) -> Doc | Unknown | N
 
 
 def version_in(template: Doc, name: str) -> str:
-    """The tag of the image of the container that is called as its object, which EKS tags with the add-on's version; ""
-    where there is none."""
+    """The image tag of the container that has the object's name; EKS tags it with the add-on's version. "" if there is
+    none."""
     containers = at(template, "spec", "containers")
     for container in containers if isinstance(containers, list) else ():
         if isinstance(container, dict) and container.get("name") == name and isinstance(container.get("image"), str):

@@ -1,4 +1,4 @@
-"""What it means that an update changed what it changed: findings."""
+"""Findings of a past add-on update."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .prediction import Fate, FieldChange, FieldPrediction, Mode
 from .revisions import UnknownRevision
 
 _TOLD = 6
-"""So many fields are named in one sentence."""
+"""Maximum number of names in one sentence."""
 
 
 def judged(found: UpdateReview) -> Iterator[Finding]:
-    """In no order."""
+    """Unsorted."""
     yield from _of_update(found)
     if not isinstance(found.facts.update, EksAddonUpdate) or found.keeping is None:
         return
@@ -73,7 +73,7 @@ def _of_update(found: UpdateReview) -> Iterator[Finding]:
 
 
 def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, found: UpdateReview) -> bool:
-    """Not where it ends what EKS says was the add-on's last change, or where somebody has named it."""
+    """False if the update's end matches the add-on's last change by EKS's record."""
     changed = found.facts.now.addon.changed
     known = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
     if update.begun is None or update.begun != max(known, default=None):
@@ -82,11 +82,12 @@ def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, found: UpdateR
 
 
 _LONGEST_S = 3600
-"""An update of an add-on is over by then."""
+"""The maximum duration of an add-on update."""
 
 
 def _unread(found: UpdateReview) -> Iterator[Finding]:
-    """Objects that could not be read, or not be understood. A manifest of the next version says nothing of the past."""
+    """Objects that could not be read or decoded. A remedy about the next version's manifest is replaced: it says
+    nothing about a past update."""
     for each in found.keeping.findings if found.keeping is not None else ():
         if each.code.name == "addon-object-unread":
             of_next = any("--manifest" in remedy.text for remedy in each.remedy)
@@ -195,7 +196,7 @@ def _is_patched(found: UpdateReview, of: AddonField) -> bool:
 
 
 def _as_foretold(change: ChangedField) -> FieldChange:
-    """As if it were to come, for whoever says who notices."""
+    """The past change as a predicted one, for the functions that find affected workloads."""
     reset = FieldPrediction(Fate.RESET, change.after)
     return FieldChange(change.field, change.before, change.owners, dict.fromkeys(Mode, reset), change.config)
 

@@ -1,6 +1,6 @@
-"""What EKS applies of its add-ons' objects in every version: where it is not there, a user has removed it.
+"""Fields that EKS applies with every version of an add-on: if one is absent, a user has removed it.
 
-Whose the objects are that EKS has applied: of which add-on, by their names and labels.
+Also assigns objects that EKS has applied to add-ons, by their names and labels.
 
 Sources: public dumps of EKS clusters (labels of add-ons); EKS user guide, "Amazon EKS created Kubernetes roles and
 users" (names that begin with ``eks:``).
@@ -40,10 +40,10 @@ from .manifests import (
 
 
 def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:
-    """Fields that EKS has applied, and that are empty or not there: a user has emptied or removed them, as nobody owns
-    them any more, so they come back in every mode. With each whether it is certain that EKS applies it again."""
+    """Fields that EKS has applied and that are now empty or absent. A user has emptied or removed them: they have no
+    owner, so EKS restores them in every mode. The value says whether it is certain that EKS applies the field again."""
     now, target = ({}, {}) if update.manifests is not None and update.manifests.far else update.values_of(of)
-    if not applies(will.owners):  # EKS may own nothing any more of what it applies
+    if not applies(will.owners):  # EKS may own no field any more that it applies
         absent = (path for path in target if target[path] not in EMPTY and _is_gone(live, path, schema))
         return {path: False for path in absent if path[-1][2:] not in _DEFAULTED.split()}
     standing_now = () if target else leaves_of(standing(of, update.installed, update.agent), schema)
@@ -64,7 +64,7 @@ def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApp
         for path, value in _values(part.part, schema):
             why = will.why.get(path)
             if why is Witness.VALUES and wanted.get(path) != value:
-                found.pop(path, None)  # the call sets it on purpose
+                found.pop(path, None)  # the call sets the value on purpose
             elif path in wanted and (why is Witness.OWNED or known_now is not False):
                 found[path] = why is Witness.OWNED or (known_now is True and why is not None)
     mine = will.owners.get(EKS, NONE)
@@ -82,7 +82,7 @@ def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
 
 
 def _emptied(will: ExpectedConfig) -> Iterator[Path]:
-    """Values of environment variables whose entries EKS owns: ``kubectl set env NAME=`` leaves the name."""
+    """Values of environment variables whose entries EKS owns: ``kubectl set env NAME=`` keeps the entry."""
     mine = will.owners.get(EKS, NONE)
     for path in mine:
         value = (*path, field_step("value"))
@@ -106,11 +106,12 @@ _DEFAULTED = (
     "targetPort terminationGracePeriodSeconds terminationMessagePath terminationMessagePolicy timeoutSeconds "
     "type"
 )
-"""The API server gives these a value where they are removed, or refuses to remove them: they are never missing."""
+"""Fields that are never absent: the API server sets a default for them if they are removed, or refuses their
+removal."""
 
 
 def _was_not_allowed(path: Path, of: ObjectName, update: ExpectedApply, schema: Schema) -> bool:
-    """Today's schema has no such value: EKS's chart of that version has not, either."""
+    """The current schema lacks the value, so EKS's chart of that version lacks it, too."""
     config = config_of(update.addon, of, path, schema)
     return bool(config) and update.schema_now is not None and update.schema_now.of(config) is None
 
@@ -123,7 +124,7 @@ _PROBES = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))
 
 
 def _is_instead(path: Path, mine: FieldSet) -> bool:
-    """A probe for which EKS itself applies another kind of question."""
+    """A probe for which EKS applies another handler."""
     at = next((at for at, step in enumerate(path) if step in _PROBES), 0)
     others = [each for each in mine if at and each[:at] == path[:at] and len(each) > at]
     return any(each[at] in _PROBES and each[at] != path[at] for each in others)
@@ -131,8 +132,8 @@ def _is_instead(path: Path, mine: FieldSet) -> bool:
 
 @frozen
 class AppliedPart:
-    """Fields of an `object` that EKS applies with the add-on from version `since` on (None: with all), with "" where
-    what stands in them varies. `agent`: only where the values leave vpc-cni's network policy agent on."""
+    """Fields of an `object` that EKS applies with the add-on from version `since` on (None: with every version); ""
+    stands for a value that varies. `agent`: only if the values enable vpc-cni's network policy agent."""
 
     object: ObjectName
     part: Doc
@@ -145,8 +146,8 @@ _APPLIED = records(AppliedPart, "applied_fields")
 
 
 def standing(of: ObjectName, version: str, agent: bool) -> Doc:
-    """The fields of that object that EKS applies with the add-on's `version`, whatever the values are, as a part of it.
-    `agent`: the values leave vpc-cni's network policy agent on."""
+    """The part of the object that EKS applies with the add-on's `version`, independent of configuration values.
+    `agent`: the values enable vpc-cni's network policy agent."""
     installed = parse(version)
     whole: Doc = {}
     for each in _APPLIED:
@@ -158,9 +159,9 @@ def standing(of: ObjectName, version: str, agent: bool) -> Doc:
 
 @frozen
 class ObjectSearch:
-    """What a search over all kinds has found. `more`: objects of the add-on that no manifest known here has. `whose`:
-    objects that EKS has applied, and nothing tells for which add-on. `unlisted`: by resource or group, as RBAC names
-    it, where it could not look."""
+    """Result of a search over all kinds. `unlisted_in_manifest`: objects of the add-on that no known manifest has.
+    `without_addon`: objects that EKS has applied for an unknown add-on. `unreadable_kinds`: the kinds that could not be
+    listed, by resource or group in RBAC's terms, each with its reason."""
 
     more: tuple[ObjectName, ...] = ()
     whose: tuple[ObjectName, ...] = ()
@@ -171,7 +172,7 @@ EVERY_KIND = "objects of all kinds"
 
 
 def searched(parts: Iterable[AppliedObjects | Unknown], addon: str, known: Iterable[ObjectName]) -> ObjectSearch:
-    """`known`: the add-on's objects by its manifests."""
+    """Assign the objects that a search found. `known`: the add-on's objects by its manifests."""
     whole = tuple(parts)
     found = tuple(each for each in whole if isinstance(each, AppliedObjects))
     labels = {of: told for each in found for of, told in each.labels.items()}
@@ -187,8 +188,8 @@ def searched(parts: Iterable[AppliedObjects | Unknown], addon: str, known: Itera
 
 
 def _addons(found: Mapping[ObjectName, Mapping[str, str]]) -> dict[ObjectName, frozenset[str]]:
-    """Of each those it may be of, or other software, whose objects have such a name, or a label in common with one that
-    has; EKS's own are of "eks"."""
+    """For each object, the add-ons or other software it may belong to: their objects have the same name, or share a
+    label with an object that has. EKS's own objects belong to "eks"."""
     by_name = {of: frozenset(each.name for each in KNOWN if of in objects_of(each.name)) for of in found}
     by_label: dict[tuple[str, str], set[str]] = {}
     for software in KNOWN:

@@ -1,6 +1,6 @@
-"""An add-on's update: sent to EKS, followed until its pods are new, and compared with what was predicted.
+"""Execution of an add-on update: sent to EKS, followed until all pods are new, and compared with the prediction.
 
-EKS does it, not this process: who stops following it, or loses the connection, stops nothing.
+EKS executes the update, not this process: an interruption or a lost connection does not stop it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .guards import WORKLOADS, RolloutState, not_ready, rollout
 from .outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
 
 SETTLE_S = 60.0
-"""So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""
+"""Time for which targets are watched after the last pod is new: health checks fail some time after their cause."""
 
 STILL_S = 300.0
-"""A rollout of which nothing has moved for so long is told with the pods that hold it up: of a DaemonSet the server
-never says that it has exceeded a deadline."""
+"""Time after which a stalled rollout is reported with the pods that block it: the API server reports no deadline for a
+DaemonSet."""
 
 UPDATE = "update"
-"""Its one step."""
+"""The name of the only step."""
 
 
 @frozen
 class Ports:
-    """`pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
+    """`pods`: the current pods of the cluster. `group`: the targets of a target group by its ARN."""
 
     eks: AddonEks
     objects: ObjectReader
@@ -48,7 +48,8 @@ class Ports:
 
 @frozen
 class Following:
-    """What is followed. `bindings`: of whose targets the health is watched, or why of none."""
+    """The update to follow. `bindings`: the TargetGroupBindings whose target health is watched, or why there are
+    none."""
 
     expected: ExpectedUpdate
     bindings: tuple[TargetGroupBinding, ...] | Unknown = ()
@@ -58,7 +59,7 @@ class Following:
         return () if isinstance(self.bindings, Unknown) else self.bindings
 
     def before(self, ports: Ports) -> dict[str, Health]:
-        """The health of its targets before anything is sent, by ARN of the group."""
+        """The health of the watched targets before the request, by ARN of the target group."""
         return outcome.begun(self.watched, _groups([each.arn for each in self.watched], ports))
 
 
@@ -76,7 +77,7 @@ def _groups(arns: Iterable[str], ports: Ports) -> dict[str, TargetGroup | Unknow
 
 
 class AddonUpdate:
-    """A `changes.engine.Kind`. Mutable: what was seen so far."""
+    """A `changes.engine.Kind`. Mutable: it stores what was observed."""
 
     def __init__(
         self,
@@ -86,18 +87,18 @@ class AddonUpdate:
         world: World,
         health: Mapping[str, Health] = _NOTHING,
     ) -> None:
-        """`sends`: what EKS is asked for, or the id of an update that it was asked for before. `health`: of targets
-        before it, by ARN of the group."""
+        """`request`: the request to EKS, or the ID of an update that was requested before. `health`: of the targets
+        before the update, by ARN of the target group."""
         self.following, self.world = following, world
         self._sends, self._ports = sends, ports
         self.id = sends if isinstance(sends, str) else ""
         self.health = outcome.again(following.watched, health)
         self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
         self.rollouts: dict[ObjectName, RolloutState] = {}
-        self.missed = False  # the cluster did not answer when it was looked at last
-        self.moved_s = world.clock.monotonic()  # when a rollout was seen to move last
+        self.missed = False  # the cluster did not answer the last read
+        self.moved_s = world.clock.monotonic()  # time of the last observed progress of a rollout
         self.stuck_told = False
-        self.done_s = -1.0  # when the last of its pods was seen to be new
+        self.done_s = -1.0  # time at which the last pod was observed to be new
         self.said: dict[str, str] = {}
 
     def steps(self, sent: Sent) -> Iterator[Step]:
@@ -155,7 +156,7 @@ class AddonUpdate:
             doc = self._one(of)
             seen = rollout(doc) if not isinstance(doc, Unknown) else None
             if seen is None:
-                self.rollouts.pop(of, None)  # how it was before says nothing of how it is
+                self.rollouts.pop(of, None)  # the last known state says nothing about the current one
                 continue
             if seen != self.rollouts.get(of):
                 self.moved_s, self.stuck_told = self.world.clock.monotonic(), False
@@ -206,7 +207,7 @@ class AddonUpdate:
         return tuple(line for each in waits for line in not_ready(pods, each.of))
 
     def result(self, sent: Sent) -> AddonUpdateResult:
-        hurried = self.world.told() > 1  # whoever says it twice does not wait for anything
+        hurried = self.world.told() > 1  # the user interrupted twice and waits for nothing
         names = [named(each) for each in self.following.expected.objects]
         now = {of: Unknown("it was stopped at once") if hurried else self._one(of) for of in names}
         waits = [each for each in self.rollouts.values() if not each.done]
@@ -230,7 +231,7 @@ class AddonUpdate:
         return {"stage": result.stage.value, "checks": checks}
 
     def _tell(self, about: str, line: str) -> None:
-        """What is new of it."""
+        """Report a line that is new for its topic."""
         if self.said.get(about) != line:
             self.said[about] = line
             self.world.tell(line)

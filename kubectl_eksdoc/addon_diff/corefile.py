@@ -1,4 +1,4 @@
-"""Whether the CoreDNS that an update brings accepts the Corefile that it will be given."""
+"""Validation of the Corefile against the CoreDNS version that an update installs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 
 
 def corefile(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> Iterator[Finding]:
-    """`values`: those that hold after the call. Nothing where version and text stay, EKS writes its own Corefile, or
-    does not offer the version."""
+    """`values`: those that hold after the call. No finding if version and Corefile stay the same, EKS writes its own
+    Corefile, or EKS does not offer the version."""
     if facts.addon.name != NAME or facts.offered is False:
         return
     text = _text_after(facts, values, changes, mode)
@@ -30,8 +30,8 @@ def corefile(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChang
 
 
 def at_later_version(objects: Iterable[Doc], values: Doc | Unknown, target: str) -> Iterator[Finding]:
-    """By a `target` that EKS offers only after the step of the control plane: the text of the configuration values, or
-    the one that is there, unless EKS owns it and brings another with that version."""
+    """Check against a `target` that EKS offers only after the control plane is updated: the Corefile of the
+    configuration values, or the live one unless EKS owns it and replaces it with that version."""
     text, live = _given(None if isinstance(values, Unknown) else values), _config(objects)
     if text is None and live is not None and owners_of(live) != (EKS,):
         text = text_of(live)
@@ -40,7 +40,7 @@ def at_later_version(objects: Iterable[Doc], values: Doc | Unknown, target: str)
 
 
 def by_version(text: str, target: str) -> Iterator[Finding]:
-    """Nothing where the CoreDNS of that version of the add-on accepts it."""
+    """No finding if the CoreDNS of that add-on version accepts the Corefile."""
     unread = JudgedCorefile(doubts=("a snapshot has a digest of it alone",))
     found = unread if is_digest(text) else judged(parse(text, None), version_of(target))
     subject = Subject("ConfigMap", NAME, SYSTEM)

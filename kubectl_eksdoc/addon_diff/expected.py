@@ -1,7 +1,7 @@
-"""What EKS will apply to one live object: what it owns there, with what the chart and the values say of it.
+"""Configuration that EKS will apply to one live object: the fields it owns, with the values of chart and update.
 
-No document lists what EKS applies. It is put together from three witnesses: fields that `eks` owns today, what the
-chart of the target version renders, and paths of the target's schema (field.md 11). Where they disagree, it is said.
+No document lists what EKS applies. It is derived from three sources: the fields that `eks` owns now, the rendered chart
+of the target version, and the paths of the target's schema (field.md 11). The result names contradictions between them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ EKS = owner_of("eks", "Apply", "", "")
 
 
 class Witness(Enum):
-    """Why EKS is expected to apply a field."""
+    """Evidence that EKS applies a field."""
 
     VALUES = "the configuration values set it"
     ROLE = "it is the add-on's IAM role"
@@ -70,13 +70,14 @@ class Witness(Enum):
 
 @frozen
 class ExpectedApply:
-    """What an update says of the add-on, by what the chart renders for it (`manifests.rendered`).
+    """The update as it is known, by the parts of objects that the chart renders (`manifests.render_values`).
 
-    `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
-    that its configuration values set, `today` those that today's set, None if they are not known; `schema`: the
-    target's, None if it is not known, `schema_now` today's. `chart`: the target's is known, so that `after` is all that
-    its values make. `installed`: today's version; `agent`: the network policy agent is on with it, and stays on.
-    `manifests`: of both versions, None where none is known.
+    `current_parts` are rendered for the current version and values, `target_parts` for those of the update. `set_paths`
+    are the paths that the configuration values of the update set, `current_paths` those that the current ones set, None
+    if they are unknown. `schema`: the target's, None if unknown; `current_schema`: that of the installed version.
+    `is_chart_known`: the target's chart is known, so `target_parts` is complete. `installed_version`: the current
+    version. `has_agent`: the network policy agent is enabled before and after. `manifests`: those of both versions,
+    None if none is known.
     """
 
     before: tuple[Rendered, ...]
@@ -96,7 +97,7 @@ class ExpectedApply:
         return Witness.MANIFEST if self.manifests is None or self.manifests.exact else Witness.NEAREST
 
     def values_of(self, of: ObjectName) -> tuple[Values, Values]:
-        """Of the object in the manifests of both versions; none where one of them has it not at all."""
+        """The object's fields in the manifests of both versions; none if one of them lacks the object."""
         if self.manifests is None:
             return {}, {}
         now, target = self.manifests.now.of(of), self.manifests.target.of(of)
@@ -105,11 +106,11 @@ class ExpectedApply:
 
 @frozen
 class ExpectedConfig:
-    """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
-    that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
-    names, somebody else gives a value, and nobody knows EKS's own; `shared` are those that EKS and somebody else have
-    alike, or may have, and nobody knows whether the version changes them. `may_lack`: the manifests have them, and the
-    object has not; whether a user removed them, or EKS's own build has never had them, is not known."""
+    """`config` is the document that EKS applies. `evidence` and `config_paths` are by field. `doubted_parts`: fields
+    that the chart renders although neither schema nor ownership shows that EKS applies them. `unknown_paths`: fields
+    that EKS applies with an unknown value and that another owner sets. `shared_paths`: fields that EKS and another
+    owner have, or may have, with the same value; whether the version changes them is unknown. `may_lack`: fields of the
+    manifests that the object lacks; whether a user removed them or EKS's build never had them is unknown."""
 
     config: Doc
     owners: Mapping[FieldManager, FieldSet]
@@ -122,9 +123,10 @@ class ExpectedConfig:
 
 
 def expected(live: Doc, of: ObjectName, update: ExpectedApply, schema: Schema) -> ExpectedConfig:
-    """
+    """Derive the configuration that EKS applies to the live object.
+
     Raises:
-        MalformedEntries: it has managedFields that no server wrote.
+        MalformedEntries: the object has managedFields that no API server wrote.
     """
     place = schema.root
     owners = {owner: entry.fields for owner, entry in owners_of(live).items()}
@@ -179,12 +181,13 @@ _WITNESSES: tuple[tuple[Witness, Callable[[ExpectedApply, FieldSet, ConfigPath, 
     (Witness.CHART, lambda update, mine, config, named: update.schema is None),
     (Witness.SCHEMA, lambda update, mine, config, named: update.schema is None or update.schema.of(config) is not None),
 )
-"""What tells that EKS applies what the chart renders for the value at `config`, which has the fields `named`: the first
-counts. Where none does, the manifest of the target version may have the field."""
+"""Evidence that EKS applies what the chart renders for the value at `config`, which sets the fields `named`. The first
+match counts. If none matches, the manifest of the target version may still have the field."""
 
 
 def _news(doc: Doc, mine: FieldSet, now: Values, target: Values, place: SchemaPlace) -> Values:
-    """What the target's manifest changes, and what EKS has lost of it: anything else stays as EKS has it today."""
+    """Fields that the target's manifest changes, and fields of it that EKS has lost. EKS keeps the others as they are
+    now."""
     host = registry_of(doc, mine, now, place)
     found = {path: value for path, value in target.items() if path not in mine or now.get(path, value) != value}
     return {path: in_registry(value, host) if path[-1] == "f:image" else value for path, value in found.items()}
@@ -193,9 +196,9 @@ def _news(doc: Doc, mine: FieldSet, now: Values, target: Values, place: SchemaPl
 def _may_lack(
     doc: Doc, mine: FieldSet, others: FieldSet, of: ObjectName, update: ExpectedApply, schema: Schema
 ) -> frozenset[Path]:
-    """Of the fields that both manifests have and the object has not, those that EKS may never have applied: nobody owns
-    what a user has removed, and EKS applies less than upstream, or other things. It is certain where EKS has the entry
-    of the variable, or where all else that it owns there is as in the manifest; of a label, where all others are."""
+    """Fields that both manifests have and the object lacks, and that EKS may never have applied: a field that a user
+    removed has no owner, and EKS may apply less than upstream. It is certain that EKS applied it if EKS owns the entry
+    of the variable, or if all other fields that EKS owns match the manifest; for a label, if all other labels match."""
     now, target = update.values_of(of)
     stands = {path: value_at(doc, path, schema.root) for path in now}
     absent = {
@@ -214,7 +217,7 @@ EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
 def _agrees(
     doc: Doc, mine: FieldSet, others: FieldSet, absent: Set[Path], of: ObjectName, update: ExpectedApply, schema: Schema
 ) -> bool:
-    """What EKS owns of the object is what today's manifest has, but for what is `absent`, for labels, and for what
+    """EKS owns exactly the fields of the current manifest, apart from `absent` ones, labels, and fields that
     configuration values set."""
     if update.manifests is None or not update.manifests.now.exact or update.today is None:
         return False
@@ -242,13 +245,13 @@ def _in_repository(image: object) -> str:
 
 
 def _is_label(path: Path) -> bool:
-    """EKS has labels and annotations that upstream has not."""
+    """EKS sets labels and annotations that upstream lacks."""
     return "f:labels" in path or "f:annotations" in path
 
 
 def _of_values(doc: Doc, alike: FieldSet, now: Values, target: Values, place: SchemaPlace) -> set[Path]:
-    """Of what EKS and another have alike, what neither version's manifest says why it has its value: a configuration
-    value may, and may be given no more."""
+    """Shared fields whose value differs from both manifests: a configuration value may set it, and the update may drop
+    that value."""
     return {
         path
         for path in target
@@ -258,7 +261,8 @@ def _of_values(doc: Doc, alike: FieldSet, now: Values, target: Values, place: Sc
 
 
 def _without(base: Doc, now: Values, target: Values, place: SchemaPlace) -> Doc:
-    """`base` without what the target's manifest names no more, nor the items in which it names nothing any more."""
+    """`base` without the fields that the target's manifest no longer has, and without list items that lose all their
+    fields."""
     stays = {path[:at] for path in target for at in range(1, len(path) + 1)}
     gone: Tree = {}
     for path in (path for path in now if path not in stays):
@@ -268,20 +272,21 @@ def _without(base: Doc, now: Values, target: Values, place: SchemaPlace) -> Doc:
 
 
 def config_of(addon: str, of: ObjectName, path: Path, schema: Schema) -> ConfigPath:
-    """Where a field of that object stands in the add-on's configuration values, () if nowhere by itself."""
+    """Path of the object's field in the add-on's configuration values, () if it has none of its own."""
     return _Rules.of(ExpectedApply((), (), addon=addon), of, schema).config_of(path)
 
 
 def applies(owners: Collection[FieldManager]) -> bool:
-    """EKS applies the object: it owns something there, or the object has been stripped of who owns what."""
+    """EKS applies the object: EKS owns a field, or the object's managedFields were cleared."""
     return EKS in owners or {owner.manager for owner in owners} == {BEFORE_FIRST_APPLY}
 
 
 def owners_of(live: Doc) -> Mapping[FieldManager, Entry]:
-    """Where the list of managedFields is empty, all is owned as the API server has it at the next apply.
+    """If the list of managedFields is empty, all fields belong to the manager that the API server names at the next
+    apply.
 
     Raises:
-        MalformedEntries: it has managedFields that no server wrote.
+        MalformedEntries: the object has managedFields that no API server wrote.
     """
     try:
         found = read(live)
@@ -290,7 +295,7 @@ def owners_of(live: Doc) -> Mapping[FieldManager, Entry]:
             fields = fields_of(doc, schema_of(str(doc.get("apiVersion", "")), str(doc.get("kind", ""))).root)
             return {owner_of(BEFORE_FIRST_APPLY, "Update", "", ""): Entry(fields, "", "")}
         return found
-    except (AttributeError, TypeError) as error:  # no list of objects
+    except (AttributeError, TypeError) as error:  # not a list of objects
         raise MalformedEntries(f"they are no list of entries: {error}") from error
 
 
@@ -301,18 +306,19 @@ def _identity(live: Doc) -> Doc:
 
 
 def leaves_of(part: Doc, schema: Schema) -> tuple[Path, ...]:
-    """The fields in it that carry a value: not those by which items of lists are told apart, nor these items."""
+    """The fields of the part that carry a value, without the keys of list items and the items themselves."""
     return tuple(path for path in fields_of(part, schema.root) if not names_item(path))
 
 
 def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
-    """Where in configuration values a field stands that is so far below what a value makes; () if nowhere by itself."""
+    """Configuration path of a field at the relative path `steps` below the field that `config` sets; () if it has none
+    of its own."""
     return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
 
 
 def _dropped(update: ExpectedApply, of: ObjectName, schema: Schema) -> FieldSet:
-    """Entries of environments that were rendered before and are not rendered any more. Of anything else the templates
-    may have a word of their own where the values have none."""
+    """Environment variables that the current version renders and the target does not. For other fields, a template may
+    set a default where no value does."""
     stays = {path for part in update.after if part.of == of for path in leaves_of(part.part, schema)}
     gone: Tree = {}
     for part in update.before:
@@ -330,7 +336,8 @@ def _others(owners: Mapping[FieldManager, FieldSet]) -> FieldSet:
 
 
 def _of_installers(owners: Mapping[FieldManager, FieldSet]) -> FieldSet:
-    """All that somebody has who brings whole objects, as Helm does with the same chart: any of it may be EKS's, too."""
+    """All fields of managers that apply whole objects, as Helm does with the same chart: EKS may apply any of them,
+    too."""
     found = NONE
     for owner, fields in owners.items():
         if owner != EKS and any(path[-1] in _WHOLE for path in fields):
@@ -339,7 +346,7 @@ def _of_installers(owners: Mapping[FieldManager, FieldSet]) -> FieldSet:
 
 
 _WHOLE = frozenset(("f:selector", "f:helm.sh/chart"))
-"""Nobody changes these by hand: who has one of them has brought the object."""
+"""Fields that are not edited by hand: an owner of one of them has installed the object."""
 
 
 @lru_cache
@@ -349,8 +356,8 @@ def _stems(addon: str, of: ObjectName, schema: Schema) -> tuple[tuple[ConfigPath
 
 @frozen
 class _Rules:
-    """Where the values of the add-on end in one object; `whole`: its chart is known, so what it does not make there is
-    nothing of EKS's."""
+    """Where the add-on's configuration values appear in one object. `is_chart_known`: EKS applies nothing in these
+    places that the chart does not render."""
 
     stems: tuple[tuple[ConfigPath, Path, bool], ...]
     whole: bool
@@ -360,7 +367,7 @@ class _Rules:
         return cls(_stems(update.addon, of, schema), update.chart)
 
     def config_of(self, path: Path) -> ConfigPath:
-        """Where a field stands in configuration values, () if nowhere by itself."""
+        """Path of a field in the configuration values, () if it has none of its own."""
         for at, stem, each in self.stems:
             if each and len(path) == len(stem) and _but_item(path) == _but_item(stem):
                 return (*at, str(keys_of(path[-2]).get("name", "")))
@@ -369,15 +376,15 @@ class _Rules:
         return ()
 
     def is_known(self, path: Path, by_manifests: Set[Path]) -> bool:
-        """The manifests tell whether EKS applies it; of what a configuration value makes only the chart does. An image
-        they may lack: a version does not tell its variant."""
+        """The manifests show whether EKS applies the field. For a field that a configuration value sets, only the chart
+        does. The manifests may lack an image: the version does not tell its variant."""
         if path in by_manifests:
             return True
         label = _is_label(path) and not path[-1].startswith("f:prometheus.io/")
         return (self.whole or not self.config_of(path)) and path[-1] != "f:image" and not label
 
     def tells(self, path: Path) -> bool:
-        """The chart's values are all that could make it, and they are known not to."""
+        """Only chart values could set the field, and they do not."""
         return self.whole and any(
             _but_item(path) == _but_item(stem) if each else path[: len(stem)] == stem and len(path) > len(stem)
             for _, stem, each in self.stems
@@ -385,12 +392,12 @@ class _Rules:
 
 
 def _but_item(path: Path) -> Path:
-    """Without the name of the entry that it is in."""
+    """The path without the key of its list item."""
     return (*path[:-2], *path[-1:])
 
 
 def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: Schema) -> bool:
-    """A field of somebody else in an object that EKS applies is EKS's to take, unless it is known not to be."""
+    """A field that another owner sets in an object that EKS applies may be EKS's, unless it is known not to be."""
     if path in told or names_item(path):
         return False
     if path[0] == "f:metadata" or path[:3] == _TEMPLATE_METADATA:
@@ -398,7 +405,7 @@ def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: 
         return key in file("applied_fields")["labels"] or key.startswith("app.kubernetes.io/")
     for at, step in enumerate(path):
         if step[:2] in ("k:", "v:") and value_at(config, path[: at + 1], schema.root) is MISSING:
-            return path[at - 1] == "f:env" and not rules.whole  # items that only others have are theirs
+            return path[at - 1] == "f:env" and not rules.whole  # list items that only other managers have are theirs
     return not rules.tells(path)
 
 

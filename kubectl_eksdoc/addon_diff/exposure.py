@@ -1,6 +1,6 @@
-"""Who would notice that a field changes, and how: its effect held against the cluster as it is.
+"""Workloads affected by a field change: the effect of the field, and its severity in the current cluster.
 
-What to do about configuration values that an add-on's version does not allow.
+Also the remedies for configuration values that an add-on's version does not allow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS = ("string", *_SCALARS, "array", "object")
 
 
 def remedy(broken: SchemaViolation, version: str) -> str:
-    """One sentence. `version`: whose schema it is, ``vpc-cni v1.15.1-eksbuild.1``."""
+    """One sentence. `version`: the add-on and version of the schema, ``vpc-cni v1.15.1-eksbuild.1``."""
     kinds = (clause(f"addon-values-refused/a-{each}") if each in _KINDS else each for each in broken.wanted)
     return clause(
         f"addon-values-refused/do-{_what_to_do(broken)}",
@@ -57,7 +57,7 @@ _ENFORCING = "POD_SECURITY_GROUP_ENFORCING_MODE"
 def exposed(
     facts: AddonFacts, change: FieldChange, changes: Sequence[FieldChange], mode: Mode
 ) -> tuple[Severity, tuple[str, ...]]:
-    """How bad it is here that the field is lost, with what it rests on. `changes`: all those of the update."""
+    """Severity of losing the field in this cluster, with evidence. `changes`: all changes of the update."""
     effect = effect_of(change.field)
     if effect is None:
         return Severity.MEDIUM, ("what follows from it is not known here",)
@@ -72,7 +72,7 @@ def exposed(
     if isinstance(pods, Unknown):
         return effect.worst, (told, f"which pods have security groups of their own is not known: {pods.why}")
     if not pods:
-        # Pods get theirs as they start.
+        # Pods get their security groups when they start.
         policies = facts.usage.policies
         if isinstance(policies, Unknown):
             return Severity.LOW, (f"no pod has security groups of its own; else {told}", policies.why)
@@ -85,13 +85,13 @@ def exposed(
     if not effect.probed:
         return effect.worst, (told, some)
     if not any(pod.branch is not None and pod.branch.probes for pod in pods):
-        # Whatever runs on the node itself, and connects to them, is cut off all the same.
+        # Processes of the node that connect to these pods are affected all the same.
         return Severity.HIGH, (told, f"{some}; none of them is probed over the network")
     return effect.worst, (told, some, *_probed(pods), *_balanced(facts.usage))
 
 
 def _probed(pods: Sequence[Pod]) -> Iterator[str]:
-    """Which of them the kubelet will think dead, and what it does then."""
+    """Pods whose probes fail by the kubelet's view, and what the kubelet does then."""
     probes = {pod.key: pod.branch.probes if pod.branch else () for pod in pods}
     ready = [key for key, each in probes.items() if any(probe.asks is Asks.READINESS for probe in each)]
     live = [key for key, each in probes.items() if any(probe.asks is not Asks.READINESS for probe in each)]
@@ -129,8 +129,7 @@ def _of_nodes(usage: Usage, effect: FieldEffect, change: FieldChange, told: str)
 
 
 def _enforcing(facts: AddonFacts, changes: Sequence[FieldChange], mode: Mode) -> str:
-    """The mode that holds after the update, "" if it is not known; strict is what vpc-cni does where nobody says
-    (README v1.23.0)."""
+    """The enforcing mode after the update, "" if unknown; strict is vpc-cni's default (README v1.23.0)."""
     for change in changes:
         if change.field.variable == _ENFORCING and change.fate(mode) is not Fate.KEPT:
             return str(change.by_mode[mode].value) if change.fate(mode) is Fate.RESET else ""
@@ -146,17 +145,17 @@ def _enforcing(facts: AddonFacts, changes: Sequence[FieldChange], mode: Mode) ->
 
 
 def _is_on(value: object) -> bool:
-    """As Go's strconv.ParseBool, by which vpc-cni reads its variables."""
+    """Parsed as by Go's strconv.ParseBool, which vpc-cni uses for its variables."""
     return value in ("1", "t", "T", "true", "TRUE", "True", True)
 
 
-# What speaks against the call itself, whatever becomes of fields: its values, its version, who else writes.
+# Findings on the request itself, independent of fields: its values, its version, other writers.
 
 
 def circumstances(
     facts: AddonFacts, asked: AddonUpdateRequest, broken: tuple[SchemaViolation, ...] | Unknown
 ) -> Iterator[Finding]:
-    """In no order. `broken`: what of the values, given or kept, the target's schema does not allow."""
+    """Unsorted. `violations`: of the target's schema by the values, given or kept."""
     yield from _of_values(facts, asked)
     yield from _refused(facts, asked, broken)
     yield from _of_version(facts)
@@ -191,7 +190,7 @@ def _of_values(facts: AddonFacts, asked: AddonUpdateRequest) -> Iterator[Finding
 def _refused(
     facts: AddonFacts, asked: AddonUpdateRequest, broken: tuple[SchemaViolation, ...] | Unknown
 ) -> Iterator[Finding]:
-    """What of the values, given or kept, the target's schema does not allow."""
+    """Violations of the target's schema by the values, given or kept."""
     addon = Subject("Addon", facts.addon.name)
     version = f"{facts.addon.name} {facts.target.version}"
     kept = asked.values is None
@@ -247,7 +246,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
 
 
 def by_minors(facts: AddonFacts) -> Iterator[Finding]:
-    """That it goes over several minors at once: AWS recommends one at a time, and refuses nothing."""
+    """The update skips minor versions: AWS recommends one at a time, but refuses none."""
     if len(facts.steps) > 1:
         yield Finding.of(
             "addon-version-unfit/several-minors",

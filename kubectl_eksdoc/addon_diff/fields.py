@@ -1,4 +1,5 @@
-"""Fields: of configuration values and live objects, called as EKS calls them; what each does, and who uses that."""
+"""Fields of configuration values and live objects: their names in EKS's notation, their effects, and the affected
+pods."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.nodes import Pod
 
-# Configuration values put together: objects merge, everything else, lists too, is taken as a whole.
+# Merge configuration values: objects are merged by key, all other values, including lists, are replaced.
 
 
 @frozen
 class MissingValue:
-    """Nothing stands there, which is not null."""
+    """A field without a value, which differs from null."""
 
 
 MISSING = MissingValue()
@@ -35,14 +36,14 @@ MISSING = MissingValue()
 
 @frozen
 class Leaf:
-    """A value that is no object, or an empty one; a list is one as a whole."""
+    """A value that is not an object, or an empty object; a list is one leaf."""
 
     path: ConfigPath
     value: Any
 
 
 def merged(below: Doc, above: Doc) -> Doc:
-    """What `above` says holds, the rest of `below` stays."""
+    """`overrides` replace values of `base`, key by key."""
     made = dict(below)
     for key, value in above.items():
         old = made.get(key)
@@ -51,7 +52,7 @@ def merged(below: Doc, above: Doc) -> Doc:
 
 
 def differences(before: Doc, after: Doc) -> tuple[ConfigPath, ...]:
-    """The leaves that one of them has and the other has not, or not so."""
+    """Paths of the leaves that only one of the documents has, or that differ."""
     old, new = ({leaf.path: leaf.value for leaf in leaves(each)} for each in (before, after))
     return tuple(sorted(path for path in old.keys() | new.keys() if not same_json(*_at(path, old, new))))
 
@@ -61,7 +62,7 @@ def _at(path: ConfigPath, old: dict[ConfigPath, Any], new: dict[ConfigPath, Any]
 
 
 def leaves(values: Doc) -> tuple[Leaf, ...]:
-    """All that is said, sorted by path; () for ``{}``."""
+    """All leaves, sorted by path; () for ``{}``."""
     return tuple(sorted(_leaves((), values), key=lambda leaf: leaf.path))
 
 
@@ -74,40 +75,40 @@ def _leaves(path: ConfigPath, values: Doc) -> Iterator[Leaf]:
 
 
 def same_value(one: object, other: object) -> bool:
-    """Of JSON: true is not 1, though Python holds them equal."""
+    """Equality of JSON values: true is not 1, although Python compares them as equal."""
     return type(one) is type(other) and bool(one == other)
 
 
 @frozen(order=True)
 class AddonField:
-    """A field of a live object; `path` in FieldsV1's steps."""
+    """A field of a live object; `path` consists of FieldsV1 steps."""
 
     of: ObjectName
     path: Path
 
     def __str__(self) -> str:
-        """As EKS names it: ``DaemonSet.apps aws-node - .spec.template.spec.containers[name="aws-node"].image``."""
+        """In EKS's notation: ``DaemonSet.apps aws-node - .spec.template.spec.containers[name="aws-node"].image``."""
         return f"{self.of} - {self.said}"
 
     @property
     def said(self) -> str:
-        """The same without its object."""
+        """The path in the same notation, without the object."""
         return "".join(map(shown, self.path))
 
     @property
     def variable(self) -> str:
-        """The name of the environment variable whose value it is, "" if it is none."""
+        """The name of the environment variable whose value the field is, "" for other fields."""
         if len(self.path) < 3 or self.path[-3] != field_step("env") or not self.path[-2].startswith("k:"):
             return ""
         return str(keys_of(self.path[-2]).get("name", "")) if self.path[-1].startswith("f:value") else ""
 
     def printed(self, value: Any) -> Any:
-        """As it may be printed: no secret of a variable, of an annotation, or in a Corefile."""
+        """The value without secrets of a variable, an annotation, or a Corefile."""
         return printed(value, self.variable or (self.path[-1].partition(":")[2] if self.path else ""))
 
     @property
     def container(self) -> str:
-        """The one it is in, "" if it is in none."""
+        """The name of the container that has the field, "" if there is none."""
         for list_step, item in zip(self.path, self.path[1:], strict=False):
             if list_step in _CONTAINERS and item.startswith("k:"):
                 return str(keys_of(item).get("name", ""))
@@ -115,7 +116,7 @@ class AddonField:
 
     @property
     def starts_first(self) -> bool:
-        """It is of an init container."""
+        """The field is in an init container."""
         return field_step("initContainers") in self.path
 
 
@@ -123,8 +124,8 @@ _CONTAINERS = (field_step("containers"), field_step("initContainers"))
 
 
 def value_at(doc: Any, path: Path, place: SchemaPlace) -> Any:
-    """What stands at `path`, `MISSING` where nothing does. Of items with the same key the last counts, as it does where
-    a variable is set twice."""
+    """The value at `path`, `MISSING` if there is none. Of items with the same key the last counts, as it does for a
+    variable that is set twice."""
     for step in path:
         if isinstance(doc, dict) and step.startswith("f:"):
             name = step[2:]
@@ -140,7 +141,7 @@ def value_at(doc: Any, path: Path, place: SchemaPlace) -> Any:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first three, and how many more there are."""
+    """The first three names, and the number of the others."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -148,7 +149,7 @@ LONGEST = 60
 
 
 def value_of(value: object, of: AddonField | None = None) -> str:
-    """For a sentence, as it may be printed `of` its field; what is long is named by its kind."""
+    """The value for a sentence, redacted by its field. A long value is replaced by its kind."""
     value = value if of is None else of.printed(value)
     if value is MISSING:
         return "nothing"
@@ -158,14 +159,12 @@ def value_of(value: object, of: AddonField | None = None) -> str:
     return text
 
 
-# What a field of an add-on does, and what it means when it changes.
-#
-# A field that is not in knowledge/field_effects.json is none without effect: it is one of which nothing is known here,
-# and that is said.
+# Effects of an add-on's fields, and the severity of a change. The effect of a field that knowledge/field_effects.json
+# does not list is unknown, and findings say so.
 
 
 class Users(Enum):
-    """Who notices."""
+    """Pods or nodes that a change affects."""
 
     BRANCH_PODS = "pods with security groups of their own"
     EVERYBODY = "all pods"
@@ -175,11 +174,10 @@ class Users(Enum):
 
 @frozen
 class FieldEffect:
-    """`fields`: names of variables, kinds with the last step of a path (``Deployment f:replicas``), or steps of any.
-    `does`: what follows when their value is lost, a clause. `worst`: how bad that is where somebody uses it.
-    `at_once`: as the update rolls over the nodes, and not later. `of`: the only value whose loss does it, "" for any.
-    `probed`: what the kubelet's probes hear is changed; `strict_only`: nothing of it happens in standard mode.
-    """
+    """`fields`: names of variables, kinds with the last step of a path (``Deployment f:replicas``), or steps of any
+    path. `does`: the consequence of losing the value, a clause. `worst`: the severity if it is in use. `at_once`: it
+    happens during the rollout, not later. `of`: the only value whose loss has this effect, "" for any. `probed`:
+    kubelet probes are affected; `strict_only`: there is no effect in standard mode."""
 
     fields: tuple[str, ...]
     does: str
@@ -196,22 +194,22 @@ _EFFECTS = {name: each for each in records(FieldEffect, "field_effects") for nam
 
 
 def effect_of(field: AddonField) -> FieldEffect | None:
-    """None: nothing is known of it."""
+    """None if the effect is unknown."""
     names = (field.variable, f"{field.of.kind} {field.path[-1]}", *field.path)
     return next((_EFFECTS[name] for name in names if name in _EFFECTS), None)
 
 
-# Who uses what an add-on's fields switch: facts about the cluster as it is now.
+# Users of the settings of an add-on's fields, by the current cluster.
 
 
 BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)
-"""What of a cluster is read as a whole, to tell it."""
+"""Kinds that are listed completely to find the users."""
 
 
 @frozen
 class FullestNode:
-    """The node with the most pods of its own address; `room` is its allocatable number of pods."""
+    """The node with the most pods; `room` is its allocatable number of pods."""
 
     node: str
     pods: int
@@ -220,8 +218,8 @@ class FullestNode:
 
 @frozen
 class Usage:
-    """`branched`: pods with a branch interface of their own that have not ended, sorted. `target_groups`: the bindings,
-    by ``namespace/name``, of Services that select one of them. `policies`: SecurityGroupPolicies by
+    """`branched`: pods with their own branch interface that have not ended, sorted. `target_groups`:
+    TargetGroupBindings of Services that select one of them, as ``namespace/name``. `policies`: SecurityGroupPolicies as
     ``namespace/name``; `eni_configs` by name. `fullest` is None in a cluster without nodes."""
 
     branched: tuple[Pod, ...] | Unknown
@@ -232,18 +230,18 @@ class Usage:
 
     @property
     def branch_pods(self) -> tuple[str, ...] | Unknown:
-        """By ``namespace/name``."""
+        """As ``namespace/name``."""
         return self.branched if isinstance(self.branched, Unknown) else tuple(pod.key for pod in self.branched)
 
     @property
     def astray(self) -> tuple[Pod, ...]:
-        """Those that are known to have started without their interface, and so have their node's security groups."""
+        """Pods that started without their branch interface, and so have the security groups of their node."""
         branched = () if isinstance(self.branched, Unknown) else self.branched
         return tuple(pod for pod in branched if pod.branch is not None and pod.branch.astray)
 
 
 def usage(cluster: Cluster) -> Usage:
-    """What was not read is unknown."""
+    """The usage of the cluster; facts that were not read are unknown."""
     pods, nodes = cluster.read_of(kinds.PODS), cluster.read_of(kinds.NODES)
     if not pods.known:
         unread = Unknown(f"pods were not read: {pods.detail}", "list pods")
@@ -256,7 +254,7 @@ def usage(cluster: Cluster) -> Usage:
 
 
 def _custom(cluster: Cluster) -> tuple[tuple[str, ...] | Unknown, tuple[str, ...] | Unknown]:
-    """SecurityGroupPolicies and ENIConfigs."""
+    """Names of SecurityGroupPolicies and ENIConfigs."""
     policies = tuple(sorted(f"{each.namespace}/{each.name}" for each in cluster.security_group_policies))
     configs = tuple(sorted(each.name for each in cluster.eni_configs))
     return (
@@ -272,7 +270,7 @@ def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
 
 
 def balanced(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
-    """Bindings, by namespace and name, of Services with pods that have security groups of their own."""
+    """TargetGroupBindings of Services that select pods with their own security groups, sorted by namespace and name."""
     unread = cluster.unread(kinds.PODS, *BEHIND_BALANCERS)
     if unread:
         why = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in unread)
@@ -291,7 +289,7 @@ def balanced(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
 
 
 def _fullest(cluster: Cluster) -> FullestNode | None:
-    """Pods of the host network count, too: without reading more of each pod they cannot be told from the others."""
+    """Pods of the host network are counted, too: the facts of a pod do not distinguish them."""
     running = Counter(pod.node for pod in cluster.pods if not pod.finished)
     found = [FullestNode(node.name, running[node.name], node.pods_allocatable) for node in cluster.nodes]
     return max(found, key=lambda each: (each.pods, each.node), default=None)

@@ -1,4 +1,5 @@
-"""What forbids to send an update, and what must be acknowledged first. Judged is the plan of what is sent."""
+"""Guards of an add-on update: reasons not to send it, and findings to acknowledge first, by the plan of what is
+sent."""
 
 from __future__ import annotations
 
@@ -15,43 +16,43 @@ from .prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 
 _ACTIVE = ("", "ACTIVE")
 _MENDABLE = ("UPDATE_FAILED", "DEGRADED")
-"""EKS takes another update then, and the rollback from a failed one is one; it must be acknowledged."""
+"""EKS accepts another update in these states, and the rollback of a failed update is one; it must be acknowledged."""
 
 _MOST = 5
 
 
 @frozen
 class Guard:
-    """Why nothing is sent, a clause, and what to do instead, a sentence."""
+    """The reason why nothing is sent, a clause, and what to do instead, a sentence."""
 
     why: str
     hint: str
 
 
 def refusals(plan: AddonPlan, on_purpose: bool) -> tuple[Guard, ...]:
-    """All that forbids it; () if nothing does. `on_purpose`: as in `Sending`."""
+    """All guards of the update, () for none. `is_intended`: as in `UpdateToSend`."""
     return (*_of_addon(plan), *_of_version(plan), *_of_fields(plan, on_purpose))
 
 
 def to_acknowledge(plan: AddonPlan) -> tuple[Finding, ...]:
-    """What nobody may pass over: what is critical, what is not known, what is taken away as a whole, and an add-on that
-    is not in order. As the plan sorts them."""
+    """Findings that a user must acknowledge: critical and unknown ones, dropped values, an add-on that is not active.
+    In the plan's order."""
     return tuple(each for each in plan.findings if _weighs(each))
 
 
 def acknowledgement(plan: AddonPlan) -> str:
-    """What is typed for it: which add-on goes where."""
+    """The text to type as an acknowledgement: the add-on and its target version."""
     return f"{plan.facts.addon.name} {plan.facts.target.version}"
 
 
 def changing(plan: AddonPlan) -> tuple[FieldChange, ...]:
-    """The fields that are known to become other than they are, by object and field."""
+    """Fields that are known to change, by object and field."""
     fates = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
     return tuple(change for change in plan.changes if change.fate(plan.asked.mode) in fates)
 
 
 def is_nothing(plan: AddonPlan) -> bool:
-    """The version stays, the values stay, and nothing is known or feared to change."""
+    """Version and values stay the same, and no change or finding is predicted."""
     facts, values = plan.facts, plan.asked.values
     same_values = values is None or values == facts.values
     return facts.addon.version == facts.target.version and same_values and not plan.changes and not plan.findings
@@ -112,7 +113,7 @@ def _named(changes: Iterator[FieldChange]) -> str:
     return ", ".join(names[:_MOST]) + more
 
 
-# How far a workload's rollout is. Source: kubectl pkg/polymorphichelpers/rollout_status.go.
+# Progress of a workload's rollout. Source: kubectl pkg/polymorphichelpers/rollout_status.go.
 
 
 WORKLOADS = ("DaemonSet", "Deployment")
@@ -120,15 +121,16 @@ WORKLOADS = ("DaemonSet", "Deployment")
 
 @frozen
 class RolloutState:
-    """`updated` of `desired` pods are of the newest template, `available` of them can be used. `by_hand`: pods are
-    replaced when somebody deletes them. `stuck`: why the server has given it up, a clause, "" where it has not."""
+    """Of `desired` pods, `updated` have the newest template and `available` are available. `by_hand`: pods are replaced
+    only when they are deleted. `stuck`: why the API server reports the rollout as failed, a clause, "" if it does
+    not."""
 
     of: ObjectName
     desired: int
     updated: int
     available: int
-    seen: bool  # its controller has looked at the newest template
-    old: int = 0  # pods of an older template that are still there
+    seen: bool  # its controller has processed the newest template
+    old: int = 0  # pods of older templates that still exist
     by_hand: bool = False
     stuck: str = ""
 
@@ -149,7 +151,7 @@ class RolloutState:
 
 
 def rollout(doc: Doc) -> RolloutState | None:
-    """None: it is no workload."""
+    """None if the object is no workload."""
     kind = doc.get("kind")
     if kind not in WORKLOADS:
         return None
@@ -187,13 +189,14 @@ def _deployment(doc: Doc, seen: bool) -> RolloutState:
 
 
 def _number(doc: Doc, *path: str) -> int:
-    """The API leaves out what is 0."""
+    """The API omits zeros."""
     found = at(doc, *path)
     return found if isinstance(found, int) else 0
 
 
 def not_ready(pods: tuple[Pod, ...], of: ObjectName) -> tuple[str, ...]:
-    """Pods of the workload that are not Ready, each with why, sorted: ``aws-node-x2c on node-1: CrashLoopBackOff``."""
+    """Pods of the workload that are not Ready, each with the reason, sorted:
+    ``aws-node-x2c on node-1: CrashLoopBackOff``."""
     found = []
     for pod in pods:
         if pod.namespace != of.namespace or pod.ready or pod.finished or not _is_of(pod, of):
@@ -213,13 +216,13 @@ def _is_of(pod: Pod, of: ObjectName) -> bool:
     return (owner.kind, owner.name) == (of.kind, of.name)
 
 
-# What is sent: the update as it was asked for, or with the values that keep what somebody has set.
+# The update that is sent: as requested, or with the values that keep what other clients have set.
 
 
 @frozen
 class Sending:
-    """`asked` is what the call says. `keeps`: the fields for whose sake it has values that nobody gave. `on_purpose`:
-    the user said what is to be sent, so that what is lost is meant to be."""
+    """`request` is the request that is sent. `keeps`: the fields that it keeps with values that the user did not give.
+    `is_intended`: the user gave the values, so lost fields are intended."""
 
     asked: AddonUpdateRequest
     keeps: tuple[FieldChange, ...] = ()
@@ -227,10 +230,9 @@ class Sending:
 
 
 def sending(plan: AddonPlan, as_asked: bool) -> Sending:
-    """Nobody loses anything for having said nothing: without values of the user's, the proposed ones go with the call.
+    """Choose the update to send: if the user gives no values, the proposed ones are sent, so that no field is lost.
 
-    The mode stays as it was asked for: with these values nothing is in conflict, and NONE refuses what was not
-    foreseen.
+    The mode stays as requested: with these values no field conflicts, and NONE refuses unforeseen conflicts.
     """
     if as_asked or plan.asked.values is not None:
         return Sending(plan.asked, on_purpose=True)

@@ -1,4 +1,4 @@
-"""What the fate of the fields means: findings, in the mode that was asked for."""
+"""Findings of an add-on update from its field changes, in the requested conflict mode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Unread = tuple[ObjectName, Unknown]
 def judged(
     facts: AddonFacts, asked: AddonUpdateRequest, changes: Sequence[FieldChange], unread: Sequence[Unread]
 ) -> Iterator[Finding]:
-    """In no order."""
+    """Unsorted."""
     wanted = {leaf.path for leaf in leaves(asked.values or {})}
     for change in changes:
         if change.config in wanted and change.fate(asked.mode) in (Fate.RESET, Fate.FOLLOWS):
@@ -34,7 +34,7 @@ def judged(
     if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
     yield from _of_search(facts)
-    # Another version's manifest is no proof of what this one applies.
+    # The manifest of another version does not prove what this one applies.
     name, target = facts.addon.name, facts.target.version
     shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
     if target != facts.addon.version and shipped is not None and not shipped.target.exact:
@@ -74,7 +74,7 @@ _MOST_VERSIONS = 3
 
 
 def owned_by_eks(facts: AddonFacts) -> Iterator[str]:
-    """What holds whatever the version applies, where EKS alone has the fields of all that was read."""
+    """Evidence that holds for every version if EKS is the only owner of all fields that were read."""
     try:
         owners = {owner for live in facts.objects for owner in owners_of(live) if owner.subresource != "status"}
     except MalformedEntries:
@@ -88,14 +88,14 @@ _DNS_BUDGET = ObjectName("policy/v1", "PodDisruptionBudget", "kube-system", "cor
 
 
 def _created_again(facts: AddonFacts) -> Iterator[Finding]:
-    """Objects that are not there, though both versions have them: where EKS applies them, a user has deleted them."""
+    """Absent objects that both versions have: if EKS applies them, a user has deleted them."""
     name, values = facts.addon.name, facts.values
     shipped = manifests(name, facts.addon.version, facts.target.version, True, facts.manifest)
     both = () if shipped is None or shipped.far else (shipped.now, shipped.target)
     found = [of for of in facts.absent if both and all(each.of(of) for each in both)]
     off = not isinstance(values, Unknown) and at(values, "podDisruptionBudget", "enabled") is False
     if _DNS_BUDGET in facts.absent and not off and standing(_DNS_BUDGET, facts.addon.version, True):
-        found.append(_DNS_BUDGET)  # EKS's own, which no public manifest has
+        found.append(_DNS_BUDGET)  # EKS's own object, which no public manifest has
     if found and facts.installed:
         objects = tuple(map(str, found))
         subject = Subject("Addon", name)
@@ -103,7 +103,7 @@ def _created_again(facts: AddonFacts) -> Iterator[Finding]:
 
 
 def _of_search(facts: AddonFacts) -> Iterator[Finding]:
-    """What no manifest known here tells of the add-on's objects, and where none was looked for."""
+    """Objects of the add-on that no known manifest has, and kinds that could not be listed."""
     search, name = facts.search, facts.addon.name
     subject = Subject("Addon", name)
     if facts.objects and facts.manifest is None and not knows_all(name):
@@ -139,7 +139,7 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
 
 
 def _get(of: ObjectName) -> str:
-    """kubectl takes a kind for its resource (``DaemonSet.apps``). No value is printed: it may be that of a Secret."""
+    """kubectl accepts a kind for its resource (``DaemonSet.apps``). Values are not printed: a Secret may have one."""
     kind = str(of).partition(" ")[0]
     where = ("-n", of.namespace) if of.namespace else ()
     return shell("kubectl", "get", *where, *words(kind, of.name), "-o", "jsonpath={.metadata.managedFields}")
@@ -170,7 +170,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     if kept and not not_held:
         severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
     elif kept or fate is Fate.CONFLICT:
-        severity = Severity.MEDIUM  # what the values say does not come to hold, or the update just fails
+        severity = Severity.MEDIUM  # the values have no effect, or the update just fails
     nearest, after = change.witness is Witness.NEAREST, change.by_mode[mode].value
     if nearest:
         code = "addon-field-unknown"
@@ -210,7 +210,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
 def _on_purpose(
     facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]
 ) -> Iterator[Finding]:
-    """What the values of the call set is no loss, unless somebody uses what they turn off."""
+    """A change that the values of the call set is no loss, unless pods use what they disable."""
     severity, why = exposed(facts, change, changes, mode)
     effect = effect_of(change.field)
     if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
@@ -250,7 +250,7 @@ def _evidence(change: FieldChange, mode: Mode) -> Iterator[str]:
 
 
 def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
-    """One for each object: a user has removed what its manifest has in every version."""
+    """One finding for each object: a user has removed fields that its manifest has in every version."""
     for each in predictions:
         if each.may_return:
             yield Finding.of(
@@ -262,7 +262,7 @@ def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
 
 
 def refused(predictions: Sequence[Prediction], mode: Mode) -> Iterator[Finding]:
-    """What would result of an object is not valid, so that the API server refuses the update."""
+    """The updated object would be invalid, so the API server refuses the update."""
     for each in predictions:
         if mode in each.refused:
             modes = ", ".join(other.value for other in each.refused)
@@ -272,7 +272,7 @@ def refused(predictions: Sequence[Prediction], mode: Mode) -> Iterator[Finding]:
 
 
 def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
-    """One for each object: who installed the add-on by Helm before has them all."""
+    """One finding for each object: a Helm installation of the add-on owns the same fields."""
     for each in predictions:
         if each.shared:
             yield Finding.of(

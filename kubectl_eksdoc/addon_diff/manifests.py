@@ -1,7 +1,7 @@
-"""What EKS applies for a version of an add-on: the public manifests of its versions (knowledge/addon_manifests.json).
+"""Manifests that EKS applies for a version of an add-on, from public manifests (knowledge/addon_manifests.json).
 
-They are the upstream's, or of clusters that EKS made: EKS has labels and a registry of its own, so where a manifest
-says the same for both versions, what EKS owns today counts.
+They come from upstream or from clusters that EKS created. EKS uses its own labels and registry, so if the manifests of
+both versions are equal, the fields that EKS owns now are decisive.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
 from .fields import value_at
 
 Values = Mapping[Path, Any]
-"""Leaves of an object; an item that has nothing but its keys is one itself."""
+"""Leaves of an object; an item that has only its keys is a leaf, too."""
 
 
 @frozen
 class AddonManifest:
-    """`changes`: by object (``DaemonSet aws-node``) and path, what is other than in the version before; null: gone."""
+    """`changes`: by object (``DaemonSet aws-node``) and path, the differences to the previous version; null:
+    removed."""
 
     addon: str
     version: str
@@ -39,8 +40,8 @@ class AddonManifest:
 
 @frozen
 class NearestManifest:
-    """The manifest of `version`; not `exact`: it is the nearest to the one that is meant; `far`: of a version more than
-    one minor away from that. `names`: its objects, of a manifest that a user gives. `known`: whose manifest it is."""
+    """The manifest of `version`. Not `is_exact`: it is the nearest known one; `is_distant`: more than one minor version
+    away. `names`: its objects, if the user gave the manifest. `source_version`: the version whose manifest it is."""
 
     version: str
     objects: Mapping[str, Values]
@@ -53,19 +54,19 @@ class NearestManifest:
         return self.objects.get(f"{named.kind} {named.name}", {})
 
     def without_agent(self) -> NearestManifest:
-        """As the chart makes it where values leave that container out."""
+        """As the chart renders it if values disable that container."""
         step = 'k:{"name":"aws-eks-nodeagent"}'
         kept = {of: {path: each[path] for path in each if step not in path} for of, each in self.objects.items()}
         return replace(self, objects=kept)
 
     def any_values(self) -> NearestManifest:
-        """Of a version of which nothing more is known than that it has these fields."""
+        """The manifest of a version of which only the fields are known."""
         any_value = object()
         values = {of: dict.fromkeys(each, any_value) for of, each in self.objects.items()}
         return NearestManifest("", values, exact=False, far=True)
 
     def named(self, version: str) -> NearestManifest:
-        """Where it names its version, with `version`, as upstream has it; images keep EKS's build."""
+        """The manifest with `version` in place of its own, as upstream writes it; images keep EKS's build."""
         old, new = upstream(self.version), upstream(version)
         named = {
             of: {path: _named(value, path, old, new, version) for path, value in values.items()}
@@ -76,7 +77,7 @@ class NearestManifest:
 
 @frozen
 class AddonManifests:
-    """Of today's version and of the target."""
+    """Manifests of the current version and of the target."""
 
     now: NearestManifest
     target: NearestManifest
@@ -87,15 +88,16 @@ class AddonManifests:
 
     @property
     def far(self) -> bool:
-        """It says nothing of what an object lacks."""
+        """The manifests do not show which fields an object lacks."""
         return self.now.far or self.target.far
 
 
 def manifests(
     addon: str, now: str, target: str, agent: bool, given: NearestManifest | None = None
 ) -> AddonManifests | None:
-    """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on. `given`: the target's,
-    by a user; where today's is not known, it names the same fields, and any may change."""
+    """None if no manifest of the add-on is known. `has_agent`: vpc-cni's network policy agent is enabled.
+    `user_manifest`: that of the target, given by the user; without a known manifest of the current version, that
+    version has the same fields with unknown values."""
     known = all_known(addon)
     if not known or not _order(now) or not _order(target):
         return None if given is None else AddonManifests(given.any_values(), given)
@@ -105,7 +107,7 @@ def manifests(
 
 
 def known_of(version: str, docs: Iterable[Doc]) -> NearestManifest:
-    """Custom resource definitions are left out: users do not write to them."""
+    """Custom resource definitions are left out: users do not edit them."""
     objects: dict[str, Values] = {}
     names: list[ObjectName] = []
     for doc in docs:
@@ -119,7 +121,7 @@ def known_of(version: str, docs: Iterable[Doc]) -> NearestManifest:
 
 
 def _leaves(doc: Doc) -> Iterator[tuple[Path, Any]]:
-    """With the version of a fieldRef, which the API server adds to the value as a whole."""
+    """The leaves of a document. A fieldRef gets its default apiVersion, which the API server adds."""
     place = schema_of(doc["apiVersion"], doc["kind"]).root
     paths = tuple(fields_of(doc, place))
     for path in paths:
@@ -138,8 +140,8 @@ _OF_THE_CLUSTER = frozenset(resource.kind for resource in kinds.SINGLE if not re
 
 @lru_cache(maxsize=64)
 def _nearest(addon: str, wanted: str, agent: bool) -> NearestManifest:
-    """The version itself; else the one before it, which is as good where the one after it says the same but for images
-    and the version's own name."""
+    """The manifest of the version, else the one before it. That is exact if the one after it differs only in images and
+    the version's own name."""
     found = _nearest_of(all_known(addon), wanted)
     return found if agent else found.without_agent()
 
@@ -178,7 +180,7 @@ def _order(version: str) -> tuple[int, ...]:
 
 @cache
 def all_known(addon: str) -> tuple[NearestManifest, ...]:
-    """The oldest first."""
+    """Oldest first."""
     found: list[NearestManifest] = []
     objects: dict[str, dict[Path, Any]] = {}
     for each in (each for each in records(AddonManifest, "addon_manifests") if each.addon == addon):
@@ -195,7 +197,7 @@ def all_known(addon: str) -> tuple[NearestManifest, ...]:
 
 
 def built(values: Values) -> Doc:
-    """The part of an object that has these leaves."""
+    """The part of an object with these leaves."""
     root: Doc = {}
     for path, value in values.items():
         at: Any = root
@@ -230,8 +232,8 @@ def _named(value: Any, path: Path, old: str, new: str, version: str) -> Any:
 
 
 def in_registry(image: Any, host: str) -> Any:
-    """As EKS names it: in the registry of the cluster's region, and with a build. The number of the build of another
-    program than the add-on's own (the network policy agent) is not known."""
+    """The image as EKS names it: in the registry of the cluster's region, with a build. The build number of an image
+    other than the add-on's own (the network policy agent) is unknown."""
     if not isinstance(image, str):
         return image
     here = f"{host or _REGISTRY}/{image.partition('/')[2]}"
@@ -239,7 +241,7 @@ def in_registry(image: Any, host: str) -> Any:
 
 
 def may_be(live: object, image: object) -> bool:
-    """The live image may be the one that EKS applies, of which the registry or the build is not known."""
+    """The live image may be EKS's, whose registry or build is unknown."""
     if not isinstance(live, str) or not isinstance(image, str) or live == image:
         return False
     if image.endswith(_SOME_BUILD):
@@ -250,7 +252,7 @@ def may_be(live: object, image: object) -> bool:
 
 
 def has_some_build(image: object) -> bool:
-    """The number of its build, or its registry, is not known."""
+    """The build number or the registry of the image is unknown."""
     return isinstance(image, str) and (image.endswith(_SOME_BUILD) or image.startswith(_REGISTRY))
 
 
@@ -260,7 +262,7 @@ _REGISTRY = "ACCOUNT.dkr.ecr.REGION.amazonaws.com"
 
 
 def registry_of(doc: Doc, mine: object, values: Values, place: SchemaPlace) -> str:
-    """The host of an image that EKS itself has there, "" where it has none."""
+    """The registry of an image that EKS owns in the object, "" if there is none."""
     for path in values:
         if path[-1] == "f:image" and path in mine:  # type: ignore[operator]
             host, _, rest = str(value_at(doc, path, place)).partition("/")
@@ -269,15 +271,14 @@ def registry_of(doc: Doc, mine: object, values: Values, place: SchemaPlace) -> s
     return ""
 
 
-# Where an add-on's chart puts each of its values: the parts of live objects that EKS applies for them.
-#
-# What is not listed in knowledge/software.json is not known to be rendered anywhere.
+# Places where a chart renders its values: the parts of live objects that EKS applies for them. Values that
+# knowledge/software.json does not list are not known to be rendered.
 
 
 @frozen
 class Rendered:
-    """One value of the chart, and the part of the object `of` that it makes; `plain` is the part that a plain value
-    would make in its place. `config` is () for what no configuration value makes: the role."""
+    """One value of the chart, and the part of an object that it renders. `placeholder_part` is the part with a
+    placeholder as the value. `config` is () for the role, which no configuration value sets."""
 
     config: ConfigPath
     of: ObjectName
@@ -287,9 +288,9 @@ class Rendered:
 
 @frozen
 class _Rule:
-    """The `field` of the object `of` (``ConfigMap coredns``) that is made of what stands at `value`; where that ends
-    with ``*``, of every key below it by itself. In a field ``containers[coredns]`` is the item of that name, and
-    ``env[*]`` that of the key's."""
+    """The `field` of the object `of` (``ConfigMap coredns``) that the chart renders from `value`; a `value` that ends
+    with ``*`` stands for each key below it. In a field, ``containers[coredns]`` is the item with that name, and
+    ``env[*]`` the item named by the key."""
 
     value: str
     of: str
@@ -304,7 +305,7 @@ class _Rule:
         return tuple(self.value.removesuffix(".*").split("."))
 
     def part(self, key: str, value: Any) -> Doc:
-        """As the template makes it; variables and data are texts."""
+        """The part as the template renders it; variables and data are texts."""
         made: Any = _text(value) if self.each or self.field.startswith("data.") else value
         for step in reversed(self.field.split(".")):
             name, listed, item = step.partition("[")
@@ -314,8 +315,8 @@ class _Rule:
 
 @frozen
 class RenderedAddon:
-    """What EKS applies for the add-on `name`: `objects`, or some of them where they are not `complete`. `role_account`:
-    the service account whose pods call AWS with the add-on's role, "" for none."""
+    """Objects that EKS applies for the add-on `name`: all of them if `complete`. `role_account`: the service account
+    whose pods use the add-on's role, "" for none."""
 
     name: str
     objects: tuple[ObjectName, ...]
@@ -336,13 +337,13 @@ def _applied(addon: str) -> RenderedAddon | None:
 
 
 def rendered(addon: str, values: Doc) -> tuple[Rendered, ...]:
-    """What is known to be made of `values`, by the order of the rules; nothing for an add-on without any."""
+    """The parts rendered from `values`, in the order of the rules; none for an add-on without rules."""
     of = _applied(addon)
     return () if of is None else tuple(part for rule in of.values for part in _by(of, rule, values))
 
 
 def role_rendered(addon: str, role: str) -> tuple[Rendered, ...]:
-    """What EKS makes of the add-on's ``serviceAccountRoleArn``: an annotation of the service account that has it."""
+    """The annotation of the service account that EKS sets from the add-on's ``serviceAccountRoleArn``."""
     of = _applied(addon)
     if of is None or not of.role_account or not role:
         return ()
@@ -351,8 +352,8 @@ def role_rendered(addon: str, role: str) -> tuple[Rendered, ...]:
 
 
 def stems(addon: str, of: ObjectName) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
-    """For each value that ends in that object: where it stands, what a plain value makes there, and whether it is one
-    of many whose names are data (environment variables)."""
+    """For each value rendered into the object: its path, the part that a placeholder renders, and whether it is one of
+    many whose names are data (environment variables)."""
     found = _applied(addon)
     rules = found.values if found and of in found.objects else ()
     mine = f"{of.kind} {of.name}"
@@ -360,19 +361,19 @@ def stems(addon: str, of: ObjectName) -> tuple[tuple[ConfigPath, Doc, bool], ...
 
 
 def ends_somewhere(addon: str, config: ConfigPath) -> bool:
-    """It is known which field that configuration value makes."""
+    """The field that this configuration value sets is known."""
     of = _applied(addon)
     return of is not None and any(config[: len(rule.at)] == rule.at for rule in of.values)
 
 
 def objects_of(addon: str) -> tuple[ObjectName, ...]:
-    """Those whose fields are looked at."""
+    """The objects whose fields are checked."""
     of = _applied(addon)
     return of.objects if of else ()
 
 
 def addons_of(kind: str, name: str) -> tuple[str, ...]:
-    """Those that apply an object of that kind (``DaemonSet``) and name."""
+    """The add-ons that apply an object of that kind (``DaemonSet``) and name."""
     return tuple(each.name for each in _APPLIED if (kind, name) in ((of.kind, of.name) for of in each.objects))
 
 
@@ -380,13 +381,13 @@ _PLAIN = "x"
 
 
 def knows_all(addon: str) -> bool:
-    """Whether `objects_of` is all that the add-on applies."""
+    """`objects_of` lists all objects that the add-on applies."""
     of = _applied(addon)
     return of is not None and of.complete
 
 
 def every_object() -> tuple[ObjectName, ...]:
-    """Of all the add-ons of which that is known."""
+    """The known objects of all add-ons."""
     return tuple(of for each in _APPLIED for of in each.objects)
 
 
@@ -395,7 +396,7 @@ def _by(applied: RenderedAddon, rule: _Rule, values: Doc) -> Iterator[Rendered]:
     for key in rule.at:
         found = found.get(key) if isinstance(found, dict) else None
     if found is None or found in ({}, []):
-        return  # templates leave out what is empty
+        return  # templates omit empty values
     of = applied.object(*rule.of.split())
     if not rule.each:
         yield Rendered(rule.at, of, rule.part("", found), rule.part("", _PLAIN))
@@ -406,7 +407,7 @@ def _by(applied: RenderedAddon, rule: _Rule, values: Doc) -> Iterator[Rendered]:
 
 
 def _text(value: Any) -> str:
-    """As a template prints it between quotes."""
+    """The value as a template prints it between quotes."""
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 

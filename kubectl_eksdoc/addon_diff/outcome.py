@@ -1,6 +1,7 @@
-"""Prediction against reality: each field that was foretold, read again, and what changed though nobody foretold it.
+"""Result of an add-on update compared with its prediction: each predicted field, and each change that was not
+predicted.
 
-What was foretold of each field, as it is kept in a journal: so that who comes later can compare it with what is.
+The prediction is stored in a journal, so a later process can compare it with the live objects.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from .prediction import Fate, FieldChange, Mode
 
 @frozen
 class Expectation:
-    """`live`: what stood there before; `value`: what is to stand there, both `MISSING` for nothing. Where `fate` is
-    unknown, `value` says nothing. `at_risk`: somebody had set it."""
+    """`live`: the value before the update; `value`: the expected value, both `MISSING` for none. If `fate` is unknown,
+    `value` is meaningless. `at_risk`: another client had set the field."""
 
     field: AddonField
     fate: Fate
@@ -48,10 +49,10 @@ class Expectation:
 
 @frozen
 class ExpectedUpdate:
-    """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
-    managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
-    which nobody knows what the version makes; `was`: the version of before, "" where it was not written down. `key`:
-    of the digests in the place of texts, "" where texts stand."""
+    """The prediction that an update of `addon` to `target` is compared with. `objects`: the live objects before it,
+    with managedFields; `unread`: those that could not be read. `shared`: fields that EKS and another owner have with
+    the same value; the effect of the version on them is unknown. `was`: the version before, "" if it was not recorded.
+    `key`: key of the digests that replace texts, "" if texts are stored."""
 
     addon: str
     target: str
@@ -64,23 +65,23 @@ class ExpectedUpdate:
     key: str = ""
 
     def sealed(self, doc: Doc) -> Doc:
-        """An object of now, as those of `objects` are."""
+        """A live object in the form of `objects`."""
         return cast(Doc, sealed(doc, self.key))
 
     def sealed_at(self, field: AddonField, value: Any) -> Any:
-        """What stands there now, as the values of `fields` are."""
+        """A live value in the form of the values of `fields`."""
         return value if field.printed(value) == value else sealed(value, self.key)
 
 
 _PLAIN = frozenset(
     ("apiVersion", "kind", "name", "namespace", "uid", "key", "type", "protocol", "mountPath", "ip", "topologyKey")
 )
-"""Keys of objects whose texts name things, and by which items of a list are found again."""
+"""Keys whose texts are names, by which list items are matched again."""
 
 
 def sealed(value: Any, key: str) -> Any:
-    """Of an object that is kept: digests of its texts, but of those that name things. No `key`: as it is. A key is no
-    secret: whoever has the file can try out which short password has a digest, and can read none."""
+    """Replace the texts of a stored object by digests, except names; unchanged without a `key`. The key is not secret:
+    with the file, a short password can be guessed by its digest, but no text can be read."""
     return _sealed(value, Digests(key.encode()), "") if key else value
 
 
@@ -95,8 +96,8 @@ def _sealed(value: Any, digests: Digests, name: str) -> Any:
 
 
 def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> ExpectedUpdate:
-    """Of the plan of what is sent, but for what follows the version and is not known in full. `keeps`: fields that its
-    values keep, which that plan need not speak of."""
+    """The prediction of the sent plan, without changes of the version that are not known in full. `keeps`: fields that
+    its values keep, which the plan may not mention."""
     mode = plan.asked.mode
     foretold = [
         _expectation(change, mode)
@@ -125,7 +126,7 @@ def _expectation(change: FieldChange, mode: Mode) -> Expectation:
 
 
 def to_doc(expected: ExpectedUpdate, key: str) -> Doc:
-    """As JSON has it, with digests in the place of texts that may be secrets; what stands nowhere is absent."""
+    """As JSON, with digests for texts that may be secrets; a missing value is absent."""
     kept = replace(expected, key=key)
     fields = tuple(
         replace(each, live=kept.sealed_at(each.field, each.live), value=kept.sealed_at(each.field, each.value))
@@ -140,23 +141,24 @@ def to_doc(expected: ExpectedUpdate, key: str) -> Doc:
 
 
 def from_doc(doc: Doc) -> ExpectedUpdate:
-    """
+    """Decode the result of `to_document`.
+
     Raises:
-        KeyError, TypeError, ValueError: it is none of `to_doc`.
+        KeyError, TypeError, ValueError: the document has another form.
     """
     return made(ExpectedUpdate, doc)
 
 
-# Which load balancers' targets an update may make unhealthy, and how they were before, at worst, and in the end.
+# Load balancer targets that an update may make unhealthy: their health before, at worst, and now.
 
 
 _REACHES_PODS = "vpc-cni"
 
 
 def affected(addon: str, cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
-    """Bindings, by namespace and name, of Services with pods that have security groups of their own (field.md 14):
-    kubelet's probes reach them by aws-node's settings, and what is not Ready is no target any more. No other add-on has
-    to do with that."""
+    """TargetGroupBindings of Services with pods that have their own security groups (field.md 14), sorted by namespace
+    and name. Kubelet probes reach these pods by aws-node's settings, and a pod that is not Ready is no healthy target.
+    Other add-ons have no such effect."""
     if addon != _REACHES_PODS:
         return ()
     bound = balanced(cluster)
@@ -167,8 +169,8 @@ def affected(addon: str, cluster: Cluster) -> tuple[TargetGroupBinding, ...] | U
 
 @frozen
 class Health:
-    """Of the targets of a Service, so many are healthy: `before` the update, at the `lowest`, and `now`. `total`: the
-    targets that are registered now. `unread`: why it is not known (any more), a clause."""
+    """Number of healthy targets of a Service: `before` the update, the `lowest`, and `now`. `total`: targets that are
+    registered now. `unread`: why the health is (no longer) known, a clause."""
 
     service: str
     before: int
@@ -197,7 +199,7 @@ Seen = Mapping[str, "TargetGroup | Unknown"]
 
 
 def begun(bindings: tuple[TargetGroupBinding, ...], seen: Seen) -> dict[str, Health]:
-    """By the ARN of the group, as it is before the update."""
+    """Health before the update, by the ARN of the group."""
     found = {}
     for binding in bindings:
         service, group = f"{binding.namespace}/{binding.service}", seen[binding.arn]
@@ -210,14 +212,14 @@ def begun(bindings: tuple[TargetGroupBinding, ...], seen: Seen) -> dict[str, Hea
 
 
 def again(bindings: Iterable[TargetGroupBinding], health: Mapping[str, Health]) -> dict[str, Health]:
-    """As it was before the update, by what was written down then; of other groups nobody knows that."""
+    """Health before the update, as recorded in the journal; unknown for other groups."""
     unknown = "how they were before the update was not written down"
     found = {each.arn: Health(f"{each.namespace}/{each.service}", 0, 0, 0, 0, unread=unknown) for each in bindings}
     return {**found, **health}
 
 
 def followed(health: Mapping[str, Health], seen: Seen) -> dict[str, Health]:
-    """As it is now. What could not be read once has no figure of before to be held against."""
+    """Current health. A group without health from before the update stays unknown."""
     return {arn: _followed(each, seen[arn]) for arn, each in health.items()}
 
 
@@ -238,19 +240,20 @@ def _followed(health: Health, group: TargetGroup | Unknown) -> Health:
 
 
 class Verdict(str, Enum):
-    """Of a field, after the update."""
+    """Result for a field after the update."""
 
     AS_PREDICTED = "as predicted"
-    AS_BEFORE = "as before"  # the update did not succeed, or goes on, and the field is as it was
+    AS_BEFORE = "as before"  # the update failed or is in progress, and the field has its old value
     OTHER = "other than predicted"
-    NOT_PREDICTED = "not predicted"  # nobody knew what would become of it
+    NOT_PREDICTED = "not predicted"  # the effect on the field could not be predicted
     NOT_READ = "not read"
 
 
 @frozen
 class FieldCheck:
-    """`found` is what stands there now, `MISSING` for nothing, None if it was not read; `owners`: who has it now.
-    `foretold` None: nobody said anything of it by itself, so it was expected to stay, unless it was not predicted."""
+    """`found`: the current value, `MISSING` for none, None if it was not read; `owners`: its current field managers.
+    `foretold` is None if there is no prediction for the field: it was expected to stay, unless the verdict is not
+    predicted."""
 
     field: AddonField
     verdict: Verdict
@@ -262,11 +265,11 @@ class FieldCheck:
 
 
 Now = Mapping[ObjectName, "Doc | Unknown"]
-"""The objects as they are after the update; one that is gone is an empty document."""
+"""The objects after the update; a deleted one is an empty document."""
 
 
 def checked(expected: ExpectedUpdate, now: Now, stage: Stage) -> tuple[FieldCheck, ...]:
-    """By object and field: those that were foretold, and those that changed though they belonged to somebody."""
+    """Sorted by object and field: the predicted fields, and those of other owners that changed."""
     foretold = [_checked(each, now, stage, expected) for each in expected.fields]
     known, shared = {each.field for each in expected.fields}, frozenset(expected.shared)
     strays = [
@@ -285,7 +288,7 @@ def _checked(each: Expectation, now: Now, stage: Stage, expected: ExpectedUpdate
     found, owners = _stands(doc, each.field), _owners(doc, each.field.path)
     entry = _stands(doc, replace(each.field, path=each.field.path[:-1]))
     if found is MISSING and "" in (each.live, each.value) and isinstance(entry, dict) and "valueFrom" not in entry:
-        found = ""  # a server leaves it out
+        found = ""  # the API server omits an empty value
     found = expected.sealed_at(each.field, found)
     return FieldCheck(each.field, _verdict(each, found, stage), each.live, found, each, owners)
 
@@ -304,7 +307,7 @@ def _verdict(each: Expectation, found: Any, stage: Stage) -> Verdict:
 
 
 _UNDONE = (Stage.FAILED, Stage.CANCELLED)
-"""Nothing should have changed."""
+"""Stages after which no field should have changed."""
 
 
 def _stands(doc: Doc, field: AddonField) -> Any:
@@ -319,12 +322,11 @@ def _owners(doc: Doc, path: Path) -> tuple[str, ...]:
 
 
 def _strays(before: Doc, now: Now, stage: Stage, expected: ExpectedUpdate) -> Iterator[FieldCheck]:
-    """What somebody else than EKS had, and is other than it was; also what EKS had, where it should not have changed
-    anything."""
+    """Changed fields of owners other than EKS; after an unsuccessful update, those of EKS, too."""
     of = named(before)
     after = now.get(of, _NOT_ASKED)
     if isinstance(after, Unknown):
-        return  # said once for each field that was foretold, and of the object as a whole
+        return  # reported for each predicted field, and for the object as a whole
     after = expected.sealed(after)
     schema = schema_of(of.api_version, of.kind)
     seen = compare(without_entries(before), without_entries(after), schema.root)
@@ -349,11 +351,11 @@ def _strays(before: Doc, now: Now, stage: Stage, expected: ExpectedUpdate) -> It
 
 
 _CONTROLLERS = frozenset(("kube-controller-manager",))
-"""Writes what follows from a change, such as the revision of a Deployment."""
+"""Managers that write consequences of a change, such as the revision of a Deployment."""
 
 
 def unread(expected: ExpectedUpdate, now: Now) -> tuple[tuple[ObjectName, str], ...]:
-    """Objects of which nobody can say what became of them, sorted."""
+    """Objects whose state after the update is unknown, sorted."""
     found = {named(each): _why(now.get(named(each), _NOT_ASKED)) for each in expected.objects}
     found |= dict.fromkeys(expected.unread, "it could not be read before the update")
     return tuple(sorted((of, why) for of, why in found.items() if why))
@@ -363,14 +365,14 @@ def _why(doc: Doc | Unknown) -> str:
     return doc.why if isinstance(doc, Unknown) else ""
 
 
-# What came of an update: how EKS ended it, how its rollout and its targets are, and prediction against reality.
+# Result of an update: EKS's final status, rollouts, load balancer targets, and the comparison with the prediction.
 
 
 @frozen
 class AddonUpdateResult:
-    """`id`: EKS's own of the update. `left`: why it was followed no longer though it goes on, a clause, "" where it
-    has ended. `not_ready`: pods of a rollout that is not done, each with why. `unread`: objects of which nobody knows
-    what became of them; `unwatched`: why targets were not watched, "" where they were or none is affected."""
+    """`id`: EKS's update ID. `left`: why following ended although the update continues, a clause, "" if it has ended.
+    `not_ready`: pods of an unfinished rollout, each with the reason. `unread`: objects in an unknown state;
+    `unwatched`: why targets were not watched, "" if they were or none is affected."""
 
     id: str
     stage: Stage
@@ -386,7 +388,7 @@ class AddonUpdateResult:
 
     @property
     def whole(self) -> bool:
-        """EKS has done it, and its pods are new everywhere."""
+        """EKS has completed the update, and all pods are new."""
         return self.stage is Stage.SUCCESSFUL and not self.left
 
     def of(self, *verdicts: Verdict) -> tuple[FieldCheck, ...]:
@@ -394,29 +396,29 @@ class AddonUpdateResult:
 
     @property
     def differs(self) -> bool:
-        """Something is known to be not as it was foretold, or not as it should be."""
+        """A known value differs from the prediction, or targets are unhealthy."""
         return bool(self.of(Verdict.OTHER)) or any(each.fell and not each.back for each in self.health)
 
     @property
     def lacks(self) -> bool:
-        """Something is not known."""
+        """A part of the result is unknown."""
         doubtful = self.of(Verdict.NOT_READ, Verdict.NOT_PREDICTED)
         return bool(doubtful or self.unread or self.unwatched) or any(each.unread for each in self.health)
 
 
-# Which update of EKS's list was asked for by a call whose answer nobody wrote down.
+# The update in EKS's list that a request started whose response was not recorded.
 
 
 _CLOCKS_DIFFER = timedelta(minutes=15)
-"""AWS takes no request whose time is further away from its own than that (signature version 4: five minutes), and a
-machine's clock may have been set meanwhile."""
+"""AWS rejects requests whose time differs more from its own (signature version 4: five minutes); the machine's clock
+may have been corrected since."""
 
 
 def asked_for(
     updates: Iterable[EksAddonUpdate | Unknown], version: str, mode: str, at: datetime
 ) -> EksAddonUpdate | Unknown:
-    """The one that gives that version in that mode and began after `at`, when it was written down. Its values are not
-    compared: EKS may write them otherwise. Several, or none, are unknown: EKS may still not have begun it."""
+    """The update to that version in that mode that began after `requested_at`, the time in the journal. Values are not
+    compared: EKS may store them in another form. Unknown if several match, or none: EKS may not have started it yet."""
     found = [
         each
         for each in updates
@@ -433,16 +435,15 @@ def asked_for(
     return Unknown(f"of the updates that EKS lists, {count} can be it")
 
 
-# The way back: another update, to the version of before, with its values and every field as it was live.
-#
-# `kubectl apply` of a saved object is none: it would make whoever applies it the owner of all its fields, and the next
-# update without force would fail (field.md 12).
+# Rollback: another update, to the version before, with its values and the live values of all fields. `kubectl apply` of
+# a saved object is no rollback: it makes the caller the owner of all fields, and the next update without force fails
+# (field.md 12).
 
 
 @frozen
 class AddonRollback:
-    """`values` of the call; `by_hand`: fields that no value of that version sets, to be set again by hand. `caveats`:
-    what may forbid it, each a clause."""
+    """`values` of the call; `by_hand`: fields that no value of that version sets, which must be set by hand. `caveats`:
+    what may prevent the rollback, each a clause."""
 
     addon: str
     version: str
@@ -452,8 +453,8 @@ class AddonRollback:
 
 
 def way_back(plan: AddonPlan) -> AddonRollback | Unknown:
-    """Of the update as it was asked for: all that it puts at risk is set as it is live. Unknown where today's values
-    are: what would be given replaces all of them."""
+    """The rollback of the update as requested: it sets all fields at risk to their live values. Unknown if the current
+    values are unknown: the values of a call replace all current ones."""
     facts = plan.facts
     if isinstance(facts.values, Unknown):
         return Unknown(f"the values of today are not known, so none can be given again: {facts.values.why}")

@@ -1,4 +1,4 @@
-"""The update of an add-on as it would be: each field in each mode, what it means, and values that change nothing."""
+"""Plan of an add-on update: each changed field in each conflict mode, the findings, and values that change nothing."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ from .schema import SchemaPaths
 
 @frozen
 class WayOut:
-    """`values`, given in the call that updates, keep the fields `keeps` as they are; to those of `cannot` no value
-    leads. `broken`: what of it the target's schema does not allow. `offered`: not known to be refused by EKS."""
+    """Configuration values proposed for the update call. They keep the fields `keeps` as they are; no configuration
+    value sets the fields `cannot`. `broken`: violations of the target's schema. `offered`: False if EKS is known not to
+    offer the target version."""
 
     values: Doc
     keeps: tuple[FieldChange, ...]
@@ -43,14 +44,15 @@ class WayOut:
 
     @property
     def usable(self) -> bool:
-        """It keeps something, and EKS takes it; what only a format of EKS's own speaks against is tried."""
+        """The values keep at least one field, and EKS accepts them. A violation of a format that only EKS defines does
+        not count: the update may be tried."""
         refused = () if isinstance(self.broken, Unknown) else [each for each in self.broken if not each.doubtful]
         return bool(self.keeps) and not refused and self.offered
 
 
 @frozen
 class AddonPlan:
-    """`findings` are of the mode that was asked for, worst first. `way_out` is None where nothing is at risk."""
+    """`findings` are those of the requested conflict mode, worst first. `way_out` is None if no field is at risk."""
 
     facts: AddonFacts
     asked: AddonUpdateRequest
@@ -60,27 +62,27 @@ class AddonPlan:
 
     @property
     def changes(self) -> tuple[FieldChange, ...]:
-        """By object and field."""
+        """Sorted by object and field."""
         return tuple(change for each in self.predictions for change in each.changes)
 
     @property
     def unsure(self) -> tuple[FieldChange, ...]:
-        """At risk, and what the mode that was asked for makes of it is concluded or believed only (--strict)."""
+        """Fields at risk whose prediction in the requested mode has medium or low confidence (--strict)."""
         mode = self.asked.mode
         return tuple(each for each in self.changes if each.at_risk and each.confidence(mode) is not Confidence.HIGH)
 
     @property
     def conflict(self) -> str:
-        """The message by which the update fails with NONE, "" where it does not."""
+        """The error message of an update with NONE, "" if it has no conflict."""
         return "\n".join(each.conflict for each in self.predictions if each.conflict)
 
 
 Judge = Callable[[Doc], "tuple[SchemaViolation, ...] | Unknown"]
-"""What of configuration values the target's schema does not allow."""
+"""Returns the violations of the target's schema by configuration values."""
 
 
 def plan_update(facts: AddonFacts, asked: AddonUpdateRequest, judge: Judge) -> AddonPlan:
-    """What the update does."""
+    """Plan the update that `request` asks for."""
     predictions, unreadable = _predicted(facts, _values(facts, asked))
     way_out = _way_out(facts, asked, predictions, judge)
     return AddonPlan(facts, asked, predictions, findings_of(facts, asked, predictions, unreadable, judge), way_out)
@@ -93,7 +95,8 @@ def findings_of(
     unreadable: tuple[Unread, ...],
     judge: Judge,
 ) -> tuple[Finding, ...]:
-    """In the mode that is asked for; what is predicted holds for all. `unreadable`: what could not be predicted."""
+    """The findings in the requested mode; predictions cover all modes. `unpredicted`: objects that could not be
+    predicted."""
     values = _values(facts, asked)
     changes = tuple(change for each in predictions for change in each.changes)
     found = (
@@ -108,7 +111,7 @@ def findings_of(
 
 
 def _values(facts: AddonFacts, asked: AddonUpdateRequest) -> Doc | None:
-    """Those that hold after the call, None where they are not known."""
+    """The configuration values after the call, None if they are not known."""
     if asked.values is not None:
         return asked.values
     return None if isinstance(facts.values, Unknown) else facts.values
@@ -134,14 +137,15 @@ def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
     if values is None:
         return ExpectedApply((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
     agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
-    # Of the objects as they are: of a later step of several, `now` is what the step before it leads to.
+    # Manifests of the installed objects. In a later step of several, `facts.current` is the version of the step before
+    # it.
     shipped = manifests(name, facts.addon.version, facts.target.version, agent, facts.manifest)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)
     else:
         after = rendered(name, merged(target, values))
-        # Without today's chart nobody knows what is not rendered any more.
+        # Without the current chart, the parts that are no longer rendered are not known.
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today))
     explicit = frozenset(leaf.path for leaf in leaves(values))
     whole = not isinstance(target, Unknown)
@@ -163,8 +167,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
 def _way_out(
     facts: AddonFacts, asked: AddonUpdateRequest, predictions: Iterable[Prediction], judge: Judge
 ) -> WayOut | None:
-    """Today's values, with those asked for over them, and each field at risk as it is live but for what was asked. They
-    are tried, not just believed. None, too, where today's are not known: what is given replaces all of them."""
+    """Propose the current values, merged with the requested ones, plus the live value of each field at risk that the
+    request does not set. The proposal is predicted like an update, not assumed to work. None if no field is at risk or
+    the current values are unknown: the values of a call replace all current ones."""
     risky = tuple(change for each in predictions for change in each.changes if change.at_risk)
     if not risky or isinstance(facts.values, Unknown):
         return None
@@ -181,15 +186,15 @@ def _way_out(
 
 
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:
-    """The target's schema lets it be; where the schema is not known it is tried all the same. Of a snapshot the value
-    may be known as a digest only."""
+    """The target's schema allows the configuration path; an unknown schema allows it, too. The live value of a snapshot
+    may be a digest, which cannot be set."""
     if has_digest(change.live) or isinstance(change.live, MissingValue):
         return False
     schema = facts.target.schema
     return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))
 
 
-# The updates of add-ons against an earlier answer: which add-ons either was about.
+# Comparison of add-on updates with an earlier result: which add-ons each of the two covers.
 
 
 KIN = dict.fromkeys(
@@ -205,7 +210,7 @@ KIN = dict.fromkeys(
     ),
     frozenset({"addon-object-unread", "addon-field-unknown"}),
 )
-"""An object that nobody could look at hides the effect on its fields."""
+"""An unread object hides the effect of the update on its fields."""
 
 OF_FIELDS = frozenset(
     (
@@ -217,20 +222,21 @@ OF_FIELDS = frozenset(
         "addon-ownership-grows",
     )
 )
-"""An object may have several of each, a field each."""
+"""Codes that one object may have several times, once for each field."""
 
 _NEEDS = needs_of(Code.of_area("addon"))
 _KNOWN = frozenset(_NEEDS) | {code.name for code in Code.of_area("addon_past")}
-"""What an older version may have found besides, nobody looks for here."""
+"""Codes that other versions of this tool may have found are not compared."""
 
 
 def against(
     earlier: SavedResult, cluster: Cluster, plans: Sequence[AddonPlan], options: Mapping[str, object], whole: bool
 ) -> ResultComparison:
-    """`whole`: every add-on of the cluster was looked at, so that one that is missing is not there any more.
+    """Compare the plans with an `earlier` result. `is_complete`: every add-on of the cluster was checked, so a missing
+    add-on was removed.
 
     Raises:
-        BaselineError: the earlier answer is of another cluster.
+        BaselineError: the earlier result is of another cluster.
     """
     then = Side(
         earlier.findings,
@@ -257,7 +263,7 @@ def against(
 
 
 def as_earlier(of: SnapshotOrigin, cluster: Cluster, plans: Sequence[AddonPlan]) -> SavedResult:
-    """`plans` of what was read earlier, as their own document is read."""
+    """The plans of an earlier snapshot, in the form of a saved result."""
     made = made_earlier(of, cluster, (each for plan in plans for each in plan.findings))
     return replace(made, addons=_targets(plans))
 
@@ -271,8 +277,8 @@ def _targets(plans: Iterable[AddonPlan]) -> dict[str, str]:
 
 
 def _to_elsewhere(earlier: SavedResult, targets: Mapping[str, str]) -> dict[FindingOutline, str]:
-    """What was found of an update to another version: EKS's default may have moved since. What is about an object that
-    no manifest known here has may be of any of these add-ons."""
+    """Earlier findings of an update to another target version, each with a note: EKS may have changed its default
+    version. A finding on an object that is in no known manifest may belong to any of these add-ons."""
     moved = {
         name: f"{name} was checked for an update to {earlier.addons[name]}, now to {target}"
         for name, target in targets.items()
@@ -289,17 +295,17 @@ def _addons(names: Iterable[str]) -> Scope:
     return frozenset(("Addon", name) for name in names)
 
 
-# Since which version EKS's schema has a path: what was safe in every update before it is not safe in that one.
+# The first version whose EKS schema has a path: an update to it may reset a field that earlier updates kept.
 
 
 SchemaOf = Callable[[str], "SchemaPaths | Unknown"]
-"""Of a version; asked for once each."""
+"""Schema of a version; each version is requested at most once."""
 
 
 @frozen
 class SchemaSince:
-    """`has` is the first version known to have the path in its schema, `lacks` the last one before it known not to, ""
-    if there is none. `exact`: no version in between is unknown."""
+    """`has` is the first version known to have the path in its schema, `lacks` the last earlier version known not to
+    have it, "" if there is none. `exact`: no version between the two is unknown."""
 
     field: AddonField
     config: ConfigPath
@@ -309,9 +315,9 @@ class SchemaSince:
 
 
 def since(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: SchemaOf) -> tuple[SchemaSince, ...]:
-    """Of each field at risk that a configuration value leads to and that the last of `versions` (the oldest first) has.
+    """For each field at risk that has a configuration path in the schema of the last of `versions` (oldest first).
 
-    Halved again and again, so that of thirty versions five are asked for: a path that has come is taken to stay.
+    A binary search: of thirty versions, about five schemas are requested. It assumes that a path, once added, stays.
     """
     found = []
     for change in changes:
@@ -321,8 +327,8 @@ def since(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: Sc
 
 
 def _first(change: FieldChange, versions: Sequence[str], schema_of: SchemaOf) -> SchemaSince:
-    below, above = -1, len(versions) - 1  # known to lack it, known to have it
-    left = set(range(above))  # of which nothing is known, and which were not found unknown
+    below, above = -1, len(versions) - 1  # the version is known to lack it, the version is known to have it
+    left = set(range(above))  # versions without a known answer that were not requested yet
     while candidates := [at for at in left if below < at < above]:
         at = candidates[len(candidates) // 2]
         left.discard(at)
@@ -339,20 +345,20 @@ def _has(schema: SchemaPaths | Unknown, path: ConfigPath) -> bool | None:
     return None if isinstance(schema, Unknown) else schema.of(path) is not None
 
 
-# The message of a conflict, explained: who has each field that it names, and what ends the conflict.
+# The message of an EKS conflict, explained: the owner of each field that it names, and how to resolve the conflict.
 
 
 _FIELD = re.compile(r"([A-Z]\w*(?:\.[\w.-]+)? [\w.:-]+) - ((?:\.[\w/~.-]+|\[[^\]\n]*\])+)")
 
 
 def fields_in(message: str) -> tuple[str, ...]:
-    """As `AddonField` prints them, in their order: ``DaemonSet.apps aws-node - .spec.…``."""
+    """The fields in the form of `AddonField`, in order of appearance: ``DaemonSet.apps aws-node - .spec.…``."""
     plain = message.replace("\\n", "\n").replace('\\"', '"')
     return tuple(dict.fromkeys(f"{each[1]} - {each[2].rstrip('.')}" for each in _FIELD.finditer(plain)))
 
 
 def addon_in(fields: Sequence[str]) -> str:
-    """Whose objects they are of, "" where that is not one add-on."""
+    """The add-on that the fields belong to, "" if that is not exactly one."""
     found = {addon for field in fields for addon in addons_of(*_object(field))}
     return found.pop() if len(found) == 1 else ""
 
@@ -364,8 +370,8 @@ def _object(field: str) -> tuple[str, str]:
 
 
 def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
-    """Of its fields those that the message names. The values that are proposed stay those for all fields at risk: else
-    the next update would be in conflict over another one."""
+    """Restrict the plan to the fields that the message names. The proposed values still cover all fields at risk;
+    otherwise the next update would conflict over another field."""
     others = {str(change.field) for change in plan.changes} - {*fields}
     kept = [each for each in plan.findings if not others & set(each.evidence)]
     predictions = tuple(
@@ -376,7 +382,7 @@ def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
 
 
 def _unexplained(plan: AddonPlan, fields: Sequence[str]) -> Iterator[Finding]:
-    """What is in conflict by the message, and not by what is read now."""
+    """Fields that the message names and that have no conflict by the current objects."""
     told = {str(change.field): change for change in plan.changes}
     read = {(of.kind, of.name) for of in map(named, plan.facts.objects)}
     for field in fields:

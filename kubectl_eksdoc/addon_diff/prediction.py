@@ -1,7 +1,7 @@
-"""What an update does to the fields of one live object, in each mode: by applying what is expected, as a server would.
+"""Effect of an add-on update on the fields of one live object, in each conflict mode, by a simulated server-side apply.
 
-Source of the rule: aws/containers-roadmap and amazon-vpc-cni-k8s #2316 (the add-on is the chart, applied server-side),
-the recorded applies of a real server, field.md 11b.
+Sources: aws/containers-roadmap and amazon-vpc-cni-k8s #2316 (the add-on is the chart, applied server-side), recorded
+applies of a real API server, field.md 11b.
 """
 
 from __future__ import annotations
@@ -49,25 +49,25 @@ from .fields import AddonField, MissingValue, Usage, value_at
 from .manifests import NearestManifest, has_some_build
 from .schema import SchemaPaths
 
-# Which fields of an object with a value of their own are others in one document of it than in another.
+# Leaf fields whose value differs between two documents of one object.
 
 
 def differing(before: Doc, after: Doc, schema: Schema) -> set[Path]:
-    """An item of a list that comes or goes is told by what is in it."""
+    """An added or removed list item is reported by the fields in it."""
     seen = compare(before, after, schema.root)
     every = set(seen.written | seen.removed)
     every -= {path for path in every if path[-1].startswith("f:") and names_item(path)}
     return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)}
 
 
-# How conflicts are resolved, and what may become of a field.
+# How conflicts are resolved, and the possible effects on a field.
 
 
 class Mode(str, Enum):
-    """UpdateAddon's ``resolveConflicts``; NONE where it is not given. Sources: UpdateAddonRequest, eksctl #5830.
+    """UpdateAddon's ``resolveConflicts``; NONE is the default. Sources: UpdateAddonRequest, eksctl #5830.
 
-    EKS applies the chart as field manager ``eks``: NONE without force, so that a conflict ends the update; OVERWRITE
-    with force. PRESERVE leaves a conflicting field to whoever has it: how exactly, no document says (confidence low).
+    EKS applies the chart as field manager ``eks``: NONE without force, so a conflict ends the update; OVERWRITE with
+    force. PRESERVE leaves a conflicting field to its current owner. No document says how exactly (confidence low).
     """
 
     NONE = "NONE"
@@ -76,23 +76,24 @@ class Mode(str, Enum):
 
 
 class Fate(str, Enum):
-    """Of a field in one mode."""
+    """Effect of an update on a field in one mode."""
 
-    KEPT = "kept"  # it stays as it is live
-    RESET = "reset"  # EKS writes its own value over somebody's
-    REMOVED = "removed"  # EKS takes away what it has named so far
-    FOLLOWS = "follows the version"  # nobody but EKS has it, and the version changes it
-    CONFLICT = "conflict"  # the update fails, and names it
+    KEPT = "kept"  # the field keeps its live value
+    RESET = "reset"  # EKS overwrites the value of another owner
+    REMOVED = "removed"  # EKS removes a field that it has applied before
+    FOLLOWS = "follows the version"  # EKS alone owns the field, and the new version changes it
+    CONFLICT = "conflict"  # the update fails and names the field
     UNKNOWN = "unknown"
 
 
 _NOW = "2000-01-01T00:00:00Z"
-"""Entries get a time, which nobody looks at here."""
+"""Time of the new managedFields entries; nothing reads it."""
 
 
 @frozen
 class FieldPrediction:
-    """A field in one mode; `value` is what stands there afterwards, `MISSING` for nothing, and None if unknown."""
+    """Prediction for a field in one mode. `value` is the value after the update: `MISSING` for none, None if it is
+    unknown."""
 
     fate: Fate
     value: Any = None
@@ -100,8 +101,8 @@ class FieldPrediction:
 
 @frozen
 class FieldChange:
-    """A field that an update may change. `owners` are who has it today, `config` where it stands in configuration
-    values, () if nothing there leads to it. `expands`: EKS takes over what it has not had so far."""
+    """A field that an update may change. `owners` are its current field managers, `config` its path in the
+    configuration values, () if it has none. `expands`: EKS takes ownership of a field that it does not own yet."""
 
     field: AddonField
     live: Any
@@ -119,24 +120,26 @@ class FieldChange:
 
     @property
     def at_risk(self) -> bool:
-        """What a user has set, emptied or removed may be lost in one mode or the other."""
+        """A value that a user has set, emptied or removed may be lost in at least one mode."""
         return any(
             each.fate in (Fate.RESET, Fate.REMOVED, Fate.CONFLICT, Fate.UNKNOWN) for each in self.by_mode.values()
         )
 
     @property
     def in_every_mode(self) -> bool:
-        """NONE and PRESERVE do not save it: nobody owns what is emptied or removed, and EKS stops naming the rest."""
+        """NONE and PRESERVE do not keep the value either: an emptied or removed field has no owner, and EKS stops
+        applying the others."""
         return self.fate(Mode.PRESERVE) in (Fate.RESET, Fate.REMOVED)
 
     def exact(self, mode: Mode) -> bool:
-        """What stands there afterwards is known in full. What a public manifest has anew, EKS's build may not have."""
+        """The value after the update is known in full. EKS's build may lack a field that a public manifest adds."""
         told = self.by_mode[mode]
         anew = self.witness in (Witness.MANIFEST, Witness.NEAREST) and EKS.manager not in self.owners
         return not (has_some_build(told.value) or (anew and told.fate is Fate.FOLLOWS))
 
     def confidence(self, mode: Mode) -> Confidence:
-        """How sure it is: what EKS owns is seen, what the chart sets is concluded, what PRESERVE does is believed."""
+        """Fields that EKS owns are observed (high), effects of the chart are concluded (medium), effects of PRESERVE
+        are assumed (low)."""
         if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART, Witness.NEAREST):
             return Confidence.LOW
         if mode is Mode.PRESERVE and self.fate(Mode.NONE) is Fate.CONFLICT:
@@ -146,10 +149,10 @@ class FieldChange:
 
 @frozen
 class Prediction:
-    """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not. `shared`: what
-    EKS and somebody else have alike: where the version changes it, it is in conflict, too. `may_return`: what a
-    user has emptied or removed, where it is not known what EKS applies; it comes back in every mode. `refused`: the
-    server's message by which the update fails, in the modes in which what would result is no valid object."""
+    """Predicted changes of one object, sorted by field. `conflict`: the error message of an update with NONE, "" if
+    there is no conflict. `shared`: fields that EKS and another owner have with the same value; a version that changes
+    one causes a conflict, too. `may_return`: fields that a user has emptied or removed; EKS may apply them again in
+    every mode. `refused`: by mode, the API server's message if the updated object would be invalid."""
 
     of: ObjectName
     changes: tuple[FieldChange, ...]
@@ -160,9 +163,10 @@ class Prediction:
 
 
 def predict(live: Doc, update: ExpectedApply, schema: Schema | None = None) -> Prediction:
-    """
+    """Predict the effect of the update on one live object.
+
     Raises:
-        MalformedEntries: it has managedFields that no server wrote, or what EKS applies cannot be told from them.
+        MalformedEntries: the object has managedFields that no API server wrote, or they do not show what EKS applies.
     """
     of = named(live)
     known_as = schema or schema_of(of.api_version, of.kind)
@@ -190,7 +194,7 @@ def predict(live: Doc, update: ExpectedApply, schema: Schema | None = None) -> P
 
 
 def _invalid(of: ObjectName, before: Doc, after: Doc) -> str:
-    """As the API server words it; "" for a valid object."""
+    """The message in the API server's words, "" for a valid object."""
     found = [f"{each.field}: {each.text}" for each in template_problems(before, after)]
     group = of.api_version.partition("/")[0] if "/" in of.api_version else ""
     kind = f"{of.kind}.{group}" if group else of.kind
@@ -199,7 +203,7 @@ def _invalid(of: ObjectName, before: Doc, after: Doc) -> str:
 
 
 def _outcomes(live: Doc, will: ExpectedConfig, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
-    """The object after the update in each mode, and with which fields NONE ends in conflict, by their order."""
+    """The object after the update in each mode, and the paths that conflict with NONE, in the server's order."""
     forced = apply(live, will.config, EKS.manager, True, _NOW, schema)
     if isinstance(forced, ApplyRefused):
         raise MalformedEntries(f"EKS cannot apply what it owns: {forced.message}")
@@ -223,7 +227,7 @@ def _outcomes(live: Doc, will: ExpectedConfig, schema: Schema) -> tuple[dict[Mod
 
 
 def _doubtful(before: Doc, will: ExpectedConfig, schema: Schema) -> set[Path]:
-    """What the chart renders differently, though nothing says that EKS applies it: live it stands otherwise."""
+    """Paths that the chart renders with a value other than the live one, without proof that EKS applies them."""
     found = set()
     for path, part in will.doubted.items():
         live = value_at(before, path, schema.root)
@@ -248,21 +252,21 @@ def _change(
     having = [owner for owner, fields in will.owners.items() if path in fields]
     owners = tuple(sorted({_called(owner) for owner in having}))
     now, target = update.values_of(of)
-    defaulted = path in target and path not in now  # by the API server, and nobody's
+    defaulted = path in target and path not in now  # set by the API server, owned by no manager
     others = any(owner != EKS for owner in having) or not (having or defaulted)
     by_mode: dict[Mode, FieldPrediction] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
             by_mode[mode] = FieldPrediction(Fate.CONFLICT, live)
-        elif returns:  # in NONE once nothing else is in conflict
+        elif returns:  # applies with NONE, too, once there is no other conflict
             after = value_at(outcomes[Mode.PRESERVE if mode is Mode.NONE else mode], path, schema.root)
-            stays = after == value_at(before, path, schema.root)  # another client owns that it is empty
+            stays = after == value_at(before, path, schema.root)  # another client owns the empty value
             by_mode[mode] = FieldPrediction(Fate.KEPT if stays else Fate.RESET, after)
         elif unknown or mode not in outcomes:
             by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:
             after = value_at(outcomes[mode], path, schema.root)
-            # It goes with its entry, a container for example, and nobody has set it.
+            # The field disappears with its list item, for example a container, and has no owner.
             goes = not having and isinstance(after, MissingValue) and _is_default(before, path, live, schema)
             by_mode[mode] = _foretold(live, after, others and not goes)
     mine = will.owners.get(EKS)
@@ -279,15 +283,15 @@ def _change(
 
 
 def _called(owner: FieldManager) -> str:
-    """A user can write as `eks`, too; EKS itself only applies."""
+    """Another client may write as `eks`, too; EKS itself only applies."""
     return (
         f"{owner.manager} (Update)" if owner.manager == EKS.manager and owner.operation == "Update" else owner.manager
     )
 
 
 def _twice(doc: Doc, will: ExpectedConfig, schema: Schema) -> Iterator[Path]:
-    """Items that are there more than once, in lists beside which EKS has something: it lost them to whoever wrote the
-    second, and nobody knows whether it applies one."""
+    """List items with the same key, in lists in which EKS owns fields. EKS lost such an item to the writer of the
+    second one; whether EKS applies one of them is not known."""
     eks = {path[:at] for path in will.owners.get(EKS, NONE) for at in range(len(path))}
 
     def below(value: Any, place: SchemaPlace, path: Path) -> Iterator[Path]:
@@ -304,7 +308,7 @@ def _twice(doc: Doc, will: ExpectedConfig, schema: Schema) -> Iterator[Path]:
 
 
 def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
-    """Items with the same key are owned as one; what changes in them is told by the fields of the last one."""
+    """Items with the same key are owned as one. The fields of the last one report their changes."""
     if not path[-1].startswith("k:"):
         return (path,)
     item = value_at(doc, path, schema.root)
@@ -313,18 +317,18 @@ def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
 
 
 def _is_variable(doc: Doc, path: Path, schema: Schema) -> bool:
-    """The entry of the environment variable is there, without a value."""
+    """The entry of the environment variable exists without a value."""
     return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), MissingValue)
 
 
 def _is_default(doc: Doc, path: Path, live: Any, schema: Schema) -> bool:
-    """The API server fills this in where nobody sets the field."""
+    """The value is the API server's default for a field without an owner."""
     unset = with_defaults(removed(doc, FieldSet(tree_of(path)), schema.root))
     return bool(value_at(unset, path, schema.root) == live)
 
 
 def _is_new(config: ConfigPath, update: ExpectedApply) -> bool:
-    """The target's schema has it, or may, and today's has it not, or may not."""
+    """The target's schema has the path or is unknown, and the current schema lacks it or is unknown."""
     if not config:
         return False
     now, target = update.schema_now, update.schema
@@ -342,7 +346,7 @@ def _foretold(live: Any, after: Any, somebodys: bool) -> FieldPrediction:
 
 
 def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
-    """As EKS words it (amazon-vpc-cni-k8s #2607); "" where there is none."""
+    """The message in EKS's words (amazon-vpc-cni-k8s #2607), "" if there is no conflict."""
     if not conflicts:
         return ""
     fields = "\n".join(str(AddonField(of, path)) for path in conflicts)
@@ -351,12 +355,12 @@ def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
     )
 
 
-# What an update of an add-on is judged by, and what was asked for.
+# Facts of an add-on update, and the request.
 
 
 @frozen
 class OfVersion:
-    """A version of the add-on: what its chart sets by default, and what its schema allows."""
+    """A version of the add-on: the default values of its Helm chart, and its configuration schema."""
 
     version: str
     chart: Doc | Unknown
@@ -365,12 +369,12 @@ class OfVersion:
 
 @frozen
 class AddonFacts:
-    """`values`: the configuration values of today. `objects` are live, with their managedFields; `unread` are those
-    that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
-    add-on may not skip one. `offered`: whether EKS offers the target for this cluster. `installed`: EKS manages it
-    already; where it does not, `addon` and `now` have no version, and none of its objects need be there. `manifest`:
-    the target's, as a user gives it. `search`: for objects that no manifest known here has. `profile`: of
-    awscli, by which AWS was asked."""
+    """Facts of an add-on update. `values`: the current configuration values. `objects` are live, with their
+    managedFields; `unread` are objects that could not be read, each with its reason. `steps`: the version for each
+    minor up to the target, the target last; several if the add-on must not skip a minor. `offered`: EKS offers the
+    target for this cluster. `installed`: EKS manages the add-on already; otherwise `addon` and `current` have no
+    version, and no object need exist. `manifest`: the target's, supplied by the user. `search`: the search for objects
+    that no known manifest has. `profile`: the AWS profile of the requests."""
 
     cluster: EksCluster
     addon: Addon
@@ -391,20 +395,20 @@ class AddonFacts:
 
 @frozen
 class AddonUpdateRequest:
-    """`values`: those that the call gives, None where it gives none and EKS keeps today's. `manifest`: what the target
-    version applies, as a user has rendered it; None where nobody gives one."""
+    """`values`: the configuration values of the call, None if it sends none and EKS keeps the current ones. `manifest`:
+    the manifest of the target version, rendered by the user; None if the user gives none."""
 
     mode: Mode = Mode.NONE
     values: Doc | None = None
     manifest: NearestManifest | None = None
 
 
-# Tools that write again what they have written, by the field managers they are known as.
+# Tools that write their fields again, by the names of their field managers.
 
 
 @frozen
 class WritingTool:
-    """`begins`: of the names of its field managers."""
+    """`begins`: prefixes of the tool's field manager names."""
 
     tool: str
     begins: tuple[str, ...]
@@ -415,5 +419,5 @@ _TOOLS = records(WritingTool, "field_managers")
 
 
 def tool_of(manager: str) -> str:
-    """ "" where it is a person's program, EKS, or part of Kubernetes."""
+    """The tool of a field manager, "" for a manual client, EKS, or a Kubernetes component."""
     return next((each.tool for each in _TOOLS if manager.lower().startswith(each.begins)), "")

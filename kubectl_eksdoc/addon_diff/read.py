@@ -1,4 +1,4 @@
-"""What an add-on's update would change, or has: AWS's side, live objects and who uses them, put together and judged."""
+"""Facts of add-on updates, read from AWS and the cluster: EKS versions, live objects, pods that use the settings."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ from .terraform_result import (
 )
 
 KINDS = USED_BY
-"""What of the cluster is read as a whole: who uses what the add-on switches."""
+"""Kinds that are listed completely: the users of the settings that an add-on switches."""
 
 HISTORIES = tuple(kinds.HISTORY_OF.values())
-"""In what of the cluster earlier pod templates are kept."""
+"""Kinds in which earlier pod templates are stored."""
 
 NEEDS = ClusterNeeds("addon-diff", KINDS, every_object(), aws=AwsUse.REQUIRED)
 
 
 def addon_names(session: ClusterSession) -> tuple[str, ...]:
-    """Of the add-ons that EKS manages, sorted.
+    """Names of the add-ons that EKS manages, sorted.
 
     Raises:
-        AwsDenied: they may not be listed.
+        AwsDenied: the request to list them is denied.
     """
     found = session.require(eks.addon_names)
     if isinstance(found, Unknown):
@@ -68,7 +68,7 @@ def addon_names(session: ClusterSession) -> tuple[str, ...]:
 
 
 def side_of(session: ClusterSession, name: str, wish: str | None) -> AddonSide:
-    """As `aws.addon_side.addon_side`, and of a name that is none it says which comes close."""
+    """Read an add-on as `aws.addon_side.addon_side` does. The error for an unknown name suggests a similar one."""
     try:
         return session.require(addon_side, name, wish)
     except AwsMissing as error:
@@ -76,7 +76,7 @@ def side_of(session: ClusterSession, name: str, wish: str | None) -> AddonSide:
 
 
 def past_of(session: ClusterSession, name: str, update: str) -> AddonPast:
-    """As `aws.addon_side.addon_past`, and of a name that is none as `side_of`."""
+    """Read a past update as `aws.addon_side.addon_past` does. The error for an unknown name suggests a similar one."""
     try:
         return session.require(addon_past, name, update)
     except AwsMissing as error:
@@ -91,23 +91,24 @@ def _with_what_comes_close(session: ClusterSession, name: str, error: AwsMissing
 
 
 def versions_of(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:
-    """In their order; one question each, two at a time."""
+    """In the given order; one request for each version, two at a time."""
     found = dict(at_once(dict.fromkeys(versions), lambda version: session.require(version_side, name, version)))
     return tuple(found[version] for version in versions)
 
 
 def plan_addon(session: ClusterSession, side: AddonSide, asked: AddonUpdateRequest) -> AddonPlan:
-    """
+    """Read the facts of an add-on and plan its update.
+
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     return plan_update(addon_facts(session, side, asked.manifest), asked, judge_of(side.target))
 
 
 def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonPlan, ...]:
-    """The update by each of `versions` in turn, the last of them its target: every step from the one before, with the
-    values that it proposed, so that they hold for the whole way. What a step changes by itself is not in the objects,
-    which are those of now: look again before each. A manifest that a user gives is that of the last one."""
+    """Plan the update in steps, one for each of `versions`, the target last. Each step starts from the previous one,
+    with the values proposed for it, so they hold for the whole path. The objects are those of now, without the changes
+    of earlier steps: plan again before each step. A manifest that the user gives applies to the last step."""
     found: list[AddonPlan] = []
     facts = plan.facts
     for version in versions:
@@ -124,7 +125,7 @@ def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonP
 def first_owned(
     plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
 ) -> tuple[SchemaSince, ...]:
-    """`versions` of the way after the installed one, the oldest first; each is asked for once at most."""
+    """`versions` are those after the installed one, oldest first; each is requested at most once."""
     known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
 
     def schema_of(version: str) -> SchemaPaths | Unknown:
@@ -136,10 +137,11 @@ def first_owned(
 
 
 def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManifest | None = None) -> AddonFacts:
-    """An add-on without a version is not installed yet. The objects of a `manifest` that a user gives are read, too.
+    """Read the facts of an add-on, including the objects of a user's `manifest`. An add-on without a version is not
+    installed yet.
 
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     live: list[Doc] = []
     unread: list[tuple[ObjectName, Unknown]] = []
@@ -147,7 +149,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
     known = tuple(dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))))
     search = ObjectSearch()
     if side.addon.version:
-        # The manifests of some add-ons are known whole: these have nothing of other kinds than add-ons usually have.
+        # An add-on whose manifests are known completely has no objects of kinds other than the usual ones.
         parts = (False,) if knows_all(side.addon.name) else (False, True)
         found = (session.applied.applied_by(EKS.manager, others) for others in parts)
         search = searched(found, side.addon.name, known)
@@ -156,7 +158,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
         if isinstance(doc, Unknown):
             unread.append((of, doc))
         elif isinstance(doc, Absent):
-            absent.append(of)  # a version may not have it yet
+            absent.append(of)  # this version may lack the object
         elif at(doc, "metadata", "managedFields") is None:
             unread.append((of, _NO_OWNERS))
         else:
@@ -190,13 +192,13 @@ def _not_read(of: ObjectName) -> Unknown | None:
 
 
 _KNOWN = frozenset((each.group, each.kind) for each in kinds.APPLIED)
-"""Of kinds of Kubernetes it is known how their fields are merged, of custom resources only their CRD tells."""
+"""The merge rules of Kubernetes kinds are known. Those of a custom resource are only in its CRD."""
 
 _NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
 
 
 def judge_of(target: VersionSide) -> Judge:
-    """What of values the target's schema does not allow."""
+    """Validates values against the target's schema."""
     from kubectl_eksdoc.aws.validating import broken
 
     schema = target.schema
@@ -215,13 +217,14 @@ def _version(side: VersionSide) -> OfVersion:
     return OfVersion(side.version, side.chart, schema)
 
 
-# What an update has changed: its revisions, AWS's side, the live objects and who uses them.
+# A past update: revisions of pod templates, EKS's records, live objects, pods that use the settings.
 
 
 def look_back_on(session: ClusterSession, past: AddonPast) -> UpdateReview:
-    """
+    """Review a past update.
+
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     side = AddonSide(past.addon, past.now, past.now, past.values, True, (past.now.version,))
     now = addon_facts(session, side)
@@ -236,13 +239,13 @@ def look_back_on(session: ClusterSession, past: AddonPast) -> UpdateReview:
     return look_back(facts, lambda version: chart_defaults(past.addon.name, version), judge_of(past.now))
 
 
-# What an update would send.
+# The request that an update would send.
 
 
 @frozen
 class PreparedAddonUpdate:
-    """`plan` is of what is sent, which is what was asked for or what `guards.Sending` has `asked`; `guards`:
-    why it must not be."""
+    """`plan` is of the request that is sent: the user's, or `guards.UpdateToSend.request`. `guards`: the reasons not to
+    send it."""
 
     plan: AddonPlan
     sending: Sending
@@ -251,7 +254,7 @@ class PreparedAddonUpdate:
 
     @property
     def same(self) -> tuple[object, ...]:
-        """What must not be another one between the moment it was shown and the one it is sent."""
+        """Values that must not change between the preview and the request."""
         facts, mode = self.plan.facts, self.plan.asked.mode
         fields = [(str(change.field), change.live, change.by_mode[mode]) for change in self.plan.changes]
         found = sorted((each.code.name, each.severity.value, each.message) for each in self.plan.findings)
@@ -262,10 +265,10 @@ class PreparedAddonUpdate:
 def prepared(
     session: ClusterSession, side: AddonSide, asked: AddonUpdateRequest, as_asked: bool
 ) -> PreparedAddonUpdate:
-    """`as_asked`: no values are sent that nobody gave.
+    """Plan the update that is sent. `is_as_asked`: send only values that the user gave.
 
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     first = plan_addon(session, side, asked)
     what = sending(first, as_asked)
@@ -273,14 +276,14 @@ def prepared(
     return PreparedAddonUpdate(plan, what, refusals(plan, what.on_purpose), way_back(first))
 
 
-# What the add-on changes of a Terraform plan would do to the cluster: each is asked for, read and judged.
+# Add-on changes of a Terraform plan, and their effect on the cluster.
 
 
 def judge_terraform(plan: TerraformPlan, session: ClusterSession, addon: str = "") -> TerraformJudgement:
-    """`addon`: only that one is looked at, "" for all.
+    """Judge the add-on changes of a plan. `addon`: only this add-on, "" for all.
 
     Raises:
-        ClusterError, AwsError: the cluster or AWS cannot be talked to.
+        ClusterError, AwsError: the cluster or AWS cannot be reached.
     """
     asked = [each for each in requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
     scopes = [scope_of(each, session.believed.cluster) for each in asked]
@@ -305,7 +308,7 @@ def _judged(change: PlannedAddonChange, session: ClusterSession) -> JudgedAddonC
     if isinstance(request.addon, Unknown) or not request.addon:
         return unjudged(change, of_change(change, "addon-terraform-unknown/of-addon"))
     if request.kind in (Kind.DELETE, Kind.FORGET) or (request.kind is Kind.REPLACE and not request.keeps):
-        return unjudged(change)  # whatever its fields are, they go, or stay
+        return unjudged(change)  # a deletion or a removal from the state: its fields are deleted or stay as they are
     try:
         return _asked_for(change, request.addon, session)
     except ValuesError as error:
@@ -318,11 +321,12 @@ def _judged(change: PlannedAddonChange, session: ClusterSession) -> JudgedAddonC
 
 
 def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -> JudgedAddonChange:
-    """
+    """Plan the update or creation that a change requests.
+
     Raises:
-        ValuesError: its values are none.
-        AwsMissing: EKS does not manage it, or knows no such add-on.
-        AwsDenied, UsageError: it cannot be told.
+        ValuesError: its configuration values are invalid.
+        AwsMissing: EKS does not manage the add-on, or does not know it.
+        AwsDenied, UsageError: the facts cannot be read.
     """
     values = _values(change.request)
     creates = change.request.kind is Kind.CREATE
@@ -336,8 +340,8 @@ def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -
 
 
 def _values(request: AddonRequest) -> Doc | None:
-    """Those that hold afterwards, None where EKS keeps today's, or where they are not known. What is created has none
-    but those that are sent; an empty text is read as none."""
+    """The values after the change, None if EKS keeps the current ones or they are unknown. A created add-on has only
+    the values that are sent; an empty text counts as none."""
     if not request.sends_values:
         return {} if request.kind is Kind.REPLACE else None
     if isinstance(request.values, Unknown):
@@ -354,7 +358,7 @@ def _side(request: AddonRequest, session: ClusterSession) -> AddonSide:
 
 
 def _creation(name: str, request: AddonRequest, session: ClusterSession) -> AddonSide | None:
-    """None where EKS manages it already."""
+    """None if EKS manages the add-on already."""
     try:
         side_of(session, name, None)
     except AwsMissing:

@@ -1,7 +1,8 @@
-"""Which template was in force before an update, and which after it.
+"""Pod template revisions of an add-on's workloads: the template in force before an update, and the one after it.
 
-Revisions are counted; an equal template's revision is used again, with the next number and the creation of its first
-time. So numbers tell the order, and a creation tells when a number came only where it cannot be a second time's.
+Revisions are numbered. A template that equals an earlier one reuses its revision object: the object gets the next
+number and keeps its creation time. So numbers give the order, and a creation time belongs to a number only if the
+number cannot be a reuse.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from kubectl_eksdoc.model.api_objects import Doc, at, without_nulls
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.simulator.store import moment
 
-# The pod templates that a DaemonSet or Deployment has had, out of the objects in which its controller keeps them.
+# Pod templates that a DaemonSet or Deployment has had, read from the objects in which its controller stores them.
 #
 # Sources: pkg/controller/daemon/update.go (getPatch, Snapshot), pkg/controller/history/controller_history.go,
 # pkg/controller/deployment/util/deployment_util.go (SetNewReplicaSetAnnotations), Kubernetes v1.36. Both controllers
-# use the object of an equal template again and give it the next number; its creation is then that of the first time.
+# reuse the object of an equal template and give it the next number; its creation time is that of the first use.
 
 
 _NUMBER, _EARLIER = "deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history"
@@ -34,8 +35,8 @@ _KEPT = 10
 
 @frozen
 class Template:
-    """`number` counts the changes of the template, from 1. `came`: when it got each of its numbers, as far as that is
-    noted; None is not known. `doc` is the template without what a controller adds and without nulls."""
+    """`number` counts the template's changes, from 1. `numbered_at`: when it got each of its numbers, if it is
+    recorded; None is unknown. `doc` is the template without fields that a controller adds, and without nulls."""
 
     number: int
     doc: Doc
@@ -45,8 +46,8 @@ class Template:
 
 @frozen
 class TemplateRevisions:
-    """`kept` by their numbers; the last is the one in force. `unreadable` are names of objects that could not be
-    understood. `limit`: so many that are not in force are kept."""
+    """`templates` sorted by number; the last one is in force. `unreadable` are the names of objects that could not be
+    decoded. `limit`: the number of revisions that are stored besides the one in force."""
 
     kept: tuple[Template, ...]
     unreadable: tuple[str, ...] = ()
@@ -54,7 +55,8 @@ class TemplateRevisions:
 
 
 def templates_of(live: Doc, docs: Iterable[Doc]) -> TemplateRevisions:
-    """Out of all ControllerRevisions, or ReplicaSets, of its namespace. Never raises, whatever `docs` are."""
+    """Read the revisions of `live` from all ControllerRevisions or ReplicaSets of its namespace. Never raises, for any
+    `docs`."""
     kept: dict[int, Template] = {}
     unreadable: list[str] = []
     for doc in docs:
@@ -75,13 +77,13 @@ def templates_of(live: Doc, docs: Iterable[Doc]) -> TemplateRevisions:
 
 
 def template_in(live: Doc) -> Doc:
-    """That of the object as it is now, to be compared with those that are kept."""
+    """The current template of the object, comparable with stored ones."""
     found = at(live, "spec", "template")
     return _plain(found) if isinstance(found, dict) else {}
 
 
 def _is_of(doc: Doc, live: Doc) -> bool:
-    """Its controller is `live`; one of the same name that was deleted is another."""
+    """The controller of `doc` is `live`; a deleted object with the same name is another controller."""
     owners = at(doc, "metadata", "ownerReferences")
     for owner in owners if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller"):
@@ -92,8 +94,9 @@ def _is_of(doc: Doc, live: Doc) -> bool:
 
 
 def _template(doc: Doc) -> Template | None:
-    """None where it is none. A ReplicaSet notes its earlier numbers: the first of them all came with its creation. A
-    ControllerRevision never changes but for its number, so whoever owns that wrote it last at that time."""
+    """None if the object has no valid template. A ReplicaSet records its earlier numbers; it got the first of them at
+    its creation. A ControllerRevision changes only in its number, so the last write of that field is the time of its
+    number."""
     number: Any
     created = _moment(at(doc, "metadata", "creationTimestamp"))
     came: dict[int, datetime | None] = {}
@@ -111,12 +114,12 @@ def _template(doc: Doc) -> Template | None:
 
 
 def _numeral(text: object) -> int:
-    """0 for what is none."""
+    """0 if the text is no number."""
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _plain(template: Doc) -> Doc:
-    """Without ``$patch``, hashes of controllers and nulls: a revision is kept as a patch, in which times are null."""
+    """Without ``$patch``, hash labels and nulls: a revision is stored as a patch, in which times are null."""
     plain: Doc = without_nulls({key: value for key, value in template.items() if key != "$patch"})
     labels = at(plain, "metadata", "labels")
     if isinstance(labels, dict):
@@ -126,7 +129,7 @@ def _plain(template: Doc) -> Doc:
 
 
 def _numbered(doc: Doc) -> datetime | None:
-    """By its managedFields."""
+    """When the revision got its number, by its managedFields."""
     try:
         entries = read(doc)
     except (MalformedEntries, AttributeError, TypeError):
@@ -144,15 +147,15 @@ def _moment(text: object) -> datetime | None:
 
 
 AT_ONCE = timedelta(minutes=15)
-"""EKS writes an add-on's objects within so long after its update began: what comes later is somebody else's. No
-document says how long; updates of the incident reports took minutes as a whole."""
+"""EKS writes an add-on's objects within this time after the start of its update; later changes have other causes. No
+document states the time; updates of incident reports took minutes in total."""
 
 
 @frozen
 class Slot:
-    """The time in which template number `number` was in force, which began between `since` and `by`, at once where they
-    are the same; None is not known. `template` is None for one that is kept under a later number, or no more.
-    `believed`: it is told by what a controller noted, and not by the creation."""
+    """The time in which template number `number` was in force. It began between `earliest_start` and `latest_start`,
+    exactly then if they are equal; None is unknown. `template` is None if it is stored under a later number or no
+    longer. `is_inferred`: the start is taken from a controller's record, not from the creation time."""
 
     number: int
     template: Template | None
@@ -186,18 +189,18 @@ class UnknownRevision:
 
 
 def slots(templates: TemplateRevisions) -> tuple[Slot, ...]:
-    """From the first that is known of to the one in force."""
+    """From the first known number to the one in force."""
     kept = templates.kept
     if not kept:
         return ()
     lost = kept[0].number - 1 if len(kept) > templates.limit else 0
-    # The n-th to be created had number n at least, so one that has it now never had another.
+    # The n-th object to be created had at least number n, so an object that has number n now never had another one.
     by_age = sorted((each.created.timestamp() if each.created else 0.0, each.number) for each in kept)
     once = {number for rank, (_, number) in enumerate(by_age, lost + 1) if rank == number}
     known = {number: each for each in kept for number in each.came} | {each.number: each for each in kept}
     numbers = range(min((lost + 1, *known)), kept[-1].number + 1)
     found = [_slot(number, known.get(number), number in once) for number in numbers]
-    # Each begins no sooner than the one before it, and no later than the one after it.
+    # A period starts no earlier than the one before it and no later than the one after it.
     since: datetime | None = None
     for place, slot in enumerate(found):
         if since is not None and (slot.since is None or (slot.since < since and slot.by is None)):
@@ -212,7 +215,7 @@ def slots(templates: TemplateRevisions) -> tuple[Slot, ...]:
 
 
 def _slot(number: int, template: Template | None, once: bool) -> Slot:
-    """`once`: the template never had another number."""
+    """`was_used_once`: the template never had another number."""
     if template is None:
         return Slot(number, None)
     came = template.came[number] or (template.created if once else None)
@@ -224,9 +227,9 @@ def _slot(number: int, template: Template | None, once: bool) -> Slot:
 def step_at(
     found: Sequence[Slot], begun: datetime, version: str, whole: bool, until: datetime | None = None
 ) -> TemplateUpdateStep | Untouched | UnknownRevision:
-    """What the update that began then did to the template. `version`: the one that it set, "" if it named none;
-    `whole`: the last slot is the template of the live object. `until`: when the next update began, by which this one
-    was over, for EKS takes one at a time."""
+    """The effect of the update that began at `started` on the template. `version`: the version that the update set, ""
+    if it named none. `is_current`: the last period has the live object's template. `next_started`: start of the next
+    update; this update had ended by then, because EKS runs one at a time."""
     if not found:
         return UnknownRevision("no revision of it is kept")
     if not whole:
@@ -235,7 +238,7 @@ def step_at(
         )
     if not _in_order(found):
         return UnknownRevision("the times of its revisions contradict their numbers")
-    begin = begun.replace(microsecond=0)  # as objects have their times
+    begin = begun.replace(microsecond=0)  # times of objects have seconds
     sooner = [slot for slot in found if slot.by is not None and slot.by < begin]
     later = [slot for slot in found if slot.since is not None and slot.since >= begin]
     open_ones = [slot for slot in found if slot not in sooner and slot not in later]
@@ -301,7 +304,7 @@ _USED_AGAIN = "nothing tells since when a revision of its template, which may ha
 
 
 def _of_open(chain: Sequence[Slot], version: str, why: str) -> TemplateUpdateStep | UnknownRevision:
-    """The version of the images may tell what times do not. `why` they do not."""
+    """Select the step by image versions where times do not tell. `reason`: why they do not."""
     pairs = [
         (one.template, other.template)
         for one, other in pairwise(chain)
@@ -317,13 +320,13 @@ def _of_open(chain: Sequence[Slot], version: str, why: str) -> TemplateUpdateSte
 
 
 def carries(template: Doc, version: str) -> bool:
-    """Whether an image of it is of that version of the add-on; EKS's images have its tag, at times less exactly."""
+    """An image of the template has that version of the add-on. EKS's images have its tag, sometimes shortened."""
     wanted = {version, version.partition("-eksbuild")[0]} if version else set()
     return any(tag in wanted for tag in tags(template))
 
 
 def tags(template: Doc) -> list[str]:
-    """Of all images, as ``v1.19.5-eksbuild.1``: kube-proxy's is ``v1.32.3-minimal-eksbuild.7``."""
+    """Tags of all images, as ``v1.19.5-eksbuild.1``; kube-proxy's tag is ``v1.32.3-minimal-eksbuild.7``."""
     found = []
     for listed in ("initContainers", "containers"):
         containers = at(template, "spec", listed)

@@ -1,8 +1,8 @@
-"""Configuration schemas of add-ons: all their paths, through references, lists and alternatives; and how two differ.
+"""JSON Schemas of add-on configuration values: all paths, through references, lists and alternatives, and the
+difference of two schemas.
 
-Source: JSON Schema draft 6 (draft-wright-json-schema-01, -validation-01), in which keywords beside a ``$ref`` count for
-nothing, and keywords that it does not know are ignored. What is not understood stays in the result, as unclear; nothing
-makes it raise.
+Source: JSON Schema draft 6 (draft-wright-json-schema-01, -validation-01): keywords beside a ``$ref`` and unknown
+keywords are ignored. Parts that are not understood stay in the result as unclear; no schema raises an error.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, referred, shown
 from kubectl_eksdoc.model.api_objects import Doc
 
-# What a configuration schema allows at one path.
+# Values that a configuration schema allows at one path.
 
 
 CHOICES = ("type", "enum", "anyOf")
-"""Rules of which one value has to fit; values and alternatives are spelled."""
+"""Rules that a value satisfies if it matches one of several; values and alternatives are JSON texts."""
 ALL_OF = ("pattern", "format")
-"""Rules of which each value has to fit."""
+"""Rules of which a value must satisfy each."""
 UPWARDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 DOWNWARDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
 Rules = Mapping[str, Any]
-"""By the keywords of JSON Schema: a tuple for `CHOICES` and `ALL_OF`, a number, or whether it holds (``required``: by
-the object that holds the value; ``closed``: no keys but those that have paths)."""
+"""Rules by JSON Schema keyword: a tuple for `CHOICES` and `ALL_OF`, a number, or a bool (``required``: by the object
+that contains the value; ``closed``: no keys except those that have paths)."""
 
 
 @frozen
 class Allowed:
-    """What may stand at `path`. `default` is None where the schema names none: `has_default` tells. `unclear`: what of
-    the schema is not understood here, so that more or less may be allowed."""
+    """Values allowed at `path`. `default` is None if the schema has no default; `has_default` tells the difference.
+    `unclear`: parts of the schema that are not understood, so the schema may allow more or less."""
 
     path: ConfigPath
     rules: Rules = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Allowed:
 
     @property
     def words(self) -> str:
-        """In one line: ``string, format boolean, required``."""
+        """The rules on one line: ``string, format boolean, required``."""
         rules = dict(self.rules)
         return ", ".join([" or ".join(rules.pop("type", ("anything",))), *(in_words(*each) for each in rules.items())])
 
@@ -61,7 +61,7 @@ def in_words(rule: str, asked: Any) -> str:
 
 @frozen
 class SchemaPaths:
-    """All paths of a schema by their keys, sorted; the whole document is ``()``."""
+    """All paths of a schema, sorted by their keys; the path of the whole document is ``()``."""
 
     at: Mapping[ConfigPath, Allowed] = field(default_factory=dict)
 
@@ -72,12 +72,13 @@ class SchemaPaths:
         return path in self.at
 
     def of(self, path: ConfigPath) -> Allowed | None:
-        """What may stand at a path of values, where lists have numbers and maps any key; None where nothing is said."""
+        """The values allowed at a path of a values document, in which lists have indexes and maps have any key. None if
+        the schema does not mention the path."""
         found = self._down(path)
         return self.at.get(found) if len(found) == len(path) else None
 
     def refuses(self, path: ConfigPath) -> bool:
-        """Whether a value at a path of values is surely refused, as an object on the way takes no key of that name."""
+        """The schema certainly refuses a value at this path: an object above it allows no such key."""
         found = self._down(path)
         last = self.at.get(found)
         if last is None or len(found) == len(path) or last.unclear:
@@ -85,7 +86,7 @@ class SchemaPaths:
         return "closed" in last.rules and "anyOf" not in last.rules
 
     def _down(self, path: ConfigPath) -> ConfigPath:
-        """The path of the schema as far as it says something."""
+        """The longest prefix of the path that the schema mentions."""
         here: ConfigPath = ()
         for step in path:
             tried = ((*here, step), (*here, ITEMS if step.startswith("[") else ANY_KEY))
@@ -97,7 +98,7 @@ class SchemaPaths:
 
     @property
     def unclear(self) -> tuple[tuple[ConfigPath, str], ...]:
-        """What is not understood, by where it stands."""
+        """Parts that are not understood, with their paths."""
         return tuple((each.path, text) for each in self for text in each.unclear)
 
 
@@ -105,7 +106,7 @@ _ESCAPED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\
 
 
 def spelled(value: Any, deepest: int = 50) -> str:
-    """A value as JSON writes it, keys sorted, on one line."""
+    """A value as JSON on one line, with sorted keys."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, str):
@@ -118,8 +119,8 @@ def spelled(value: Any, deepest: int = 50) -> str:
 
 
 MOST = 20_000
-"""Schemas within one that are read; the largest that is published has about a hundred, but references to references
-could make millions."""
+"""Limit of subschemas that are read. The largest published schema has about a hundred; nested references could make
+millions."""
 DEEPEST = 40
 GOES_ON = "the schema is deeper or longer than is read here"
 
@@ -129,15 +130,15 @@ _UNREAD = {"not", "contains", "propertyNames", "patternProperties", "dependencie
 
 
 def paths(schema: Doc) -> SchemaPaths:
-    """Sorted by path."""
+    """All paths of a schema, sorted."""
     walk = _Walk(schema, [MOST])
     walk.visit((), schema, ())
     return SchemaPaths({path: walk.found[path] for path in sorted(walk.found)})
 
 
 class _Walk:
-    """Mutable: `found` is what was seen so far; `left` says how many schemas may still be read, by it and by those
-    that read alternatives for it."""
+    """Mutable. `found`: the paths found so far. `remaining`: the number of schemas that may still be read, shared with
+    the walks of alternatives."""
 
     def __init__(self, root: Doc, left: list[int]) -> None:
         self.root = root
@@ -145,7 +146,7 @@ class _Walk:
         self.found: dict[ConfigPath, Allowed] = {}
 
     def visit(self, path: ConfigPath, schema: Any, refs: tuple[str, ...], required: bool = False) -> None:
-        """Add what `schema` says of `path` and below. `refs`: the references that led here."""
+        """Add the rules of `schema` for `path` and below. `references`: the references followed so far."""
         self.left[0] -= 1
         if self.left[0] < 0 or len(path) + len(refs) > DEEPEST:
             self._add(Allowed((), unclear=(GOES_ON,)))
@@ -163,7 +164,7 @@ class _Walk:
                     Allowed(path, must, unclear=(f"the reference {spelled(ref)} leads nowhere that is read here",))
                 )
             elif ref in refs:
-                self._add(Allowed(path, must))  # it goes on as there, for ever
+                self._add(Allowed(path, must))  # a recursive schema: its paths are known already
             else:
                 self.visit(path, target, (*refs, ref), required)
                 self._add(_with_default(Allowed(path), schema))
@@ -175,7 +176,7 @@ class _Walk:
         self._children(path, schema, refs)
 
     def _alternatives(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
-        """What each allows; what is the same object's key in one of them only may be there, and need not."""
+        """Add the alternatives of anyOf and oneOf. A key that only one alternative has is allowed, but not required."""
         branches = [*_schemas(schema.get("anyOf")), *_schemas(schema.get("oneOf"))]
         tried = [_Walk(self.root, self.left) for _ in branches]
         for walk, branch in zip(tried, branches, strict=True):
@@ -190,7 +191,7 @@ class _Walk:
                 self._add(replace(only, rules=rules))
 
     def must(self, path: ConfigPath) -> list[str]:
-        """The keys that an object there has to have."""
+        """The required keys of the object at `path`."""
         below = (each for each in self.found.values() if each.path and each.path[:-1] == path)
         return sorted(each.path[-1] for each in below if "required" in each.rules)
 
@@ -213,7 +214,7 @@ class _Walk:
 
 
 def _here(path: ConfigPath, schema: Doc, must: Rules) -> Allowed:
-    """What a schema without a reference says of the value itself."""
+    """The rules that a schema without a reference sets for the value itself."""
     said, enum = schema.get("type", []), schema.get("enum")
     types = [said] if isinstance(said, str) else said if isinstance(said, list) else [None]
     known = {name for name in types if isinstance(name, str) and name in _TYPES}
@@ -240,7 +241,7 @@ def _with_default(said: Allowed, schema: Doc) -> Allowed:
 
 
 def _not_understood(schema: Doc) -> list[str]:
-    """Keywords that are not read here, or whose value is not what it should be."""
+    """Keywords that are not supported, or whose value has a wrong type."""
     rules = {
         "properties": lambda value: isinstance(value, dict),
         "items": lambda value: isinstance(value, (dict, bool)),
@@ -258,7 +259,7 @@ def _not_understood(schema: Doc) -> list[str]:
 
 
 def _both(old: Allowed, new: Allowed) -> Allowed:
-    """What two schemas of the same path allow together (`allOf`, or an alternative beside the rest)."""
+    """The intersection of two schemas for one path (`allOf`, or an alternative with its surrounding schema)."""
     rules, unclear = {**old.rules, **new.rules}, {*old.unclear, *new.unclear}
     for name in old.rules.keys() & new.rules.keys():
         was, asked = old.rules[name], new.rules[name]
@@ -279,7 +280,7 @@ def _sorted(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _any_of(path: ConfigPath, tried: list[tuple[Allowed, list[str]]]) -> Allowed:
-    """What alternatives allow together; each stays to be read in words, with the keys that it wants."""
+    """The union of alternatives; each is kept as text, with its required keys."""
     branches = [each for each, _ in tried]
     types: Iterable[tuple[str, ...]] = [each.rules.get("type", ()) for each in branches]
     every = tuple(sorted({name for each in types for name in each})) if all(types) else ()
@@ -302,12 +303,12 @@ def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-# How two configuration schemas differ, by path.
+# Difference of two configuration schemas, by path.
 
 
 @frozen
 class Renamed:
-    """What only the old schema has at `old` and only the new one at `new`, evidently the same; with all below it."""
+    """A path that only the old schema has and its equivalent that only the new one has, with all paths below."""
 
     old: ConfigPath
     new: ConfigPath
@@ -319,9 +320,9 @@ class Renamed:
 
 @frozen
 class SchemaChanges:
-    """From an old schema to a new one, each sorted by path. `tightened`: some values fit no more; `defaults`: what
-    holds where nothing is configured is another; `unclear`: what of one schema alone is not understood, or of neither
-    is read, so that there may be more differences. What is allowed besides is nobody's concern, and left out."""
+    """Changes from an old schema to a new one, each list sorted by path. `tightened`: some values are no longer
+    allowed; `defaults`: another default applies; `unclear`: parts that only one of the schemas has or that neither read
+    in full, so there may be more differences. Relaxed rules are left out."""
 
     added: tuple[Allowed, ...] = ()
     removed: tuple[Allowed, ...] = ()
@@ -332,7 +333,7 @@ class SchemaChanges:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Each in one line."""
+        """One line for each change."""
         return (
             *(f"added {each}" for each in self.added),
             *(f"removed {each}" for each in self.removed),
@@ -365,8 +366,8 @@ def changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
 def _unclear(
     old: SchemaPaths, new: SchemaPaths, both: Sequence[tuple[Allowed, Allowed]]
 ) -> Iterator[tuple[ConfigPath, str]]:
-    """What is not understood in the same words in both is the same there, but for what was not read to its end. What
-    fitted one of several alternatives that are gone may fit no more, whatever stands in their place."""
+    """Unclear parts with the same text in both schemas count as equal, unless reading was truncated. If alternatives
+    were removed, a value that matched one of them may no longer be allowed."""
     before, now = {*old.unclear}, {*new.unclear}
     yield from before ^ now
     yield from (each for each in before & now if each[1] == GOES_ON)
@@ -380,7 +381,7 @@ def _default(of: Allowed) -> str:
 
 
 def _tightened(old: Allowed, new: Allowed) -> Iterator[str]:
-    """The rules of the new schema by which something fits no more, with those of before."""
+    """The rules of the new schema that are stricter than the old ones, each with the old limit."""
     for rule, asked in new.rules.items():
         was = old.rules.get(rule)
         if was is None or not _still_fits(rule, was, asked):
@@ -393,7 +394,7 @@ def _value(asked: Any) -> str:
 
 
 def _still_fits(rule: str, was: Any, asked: Any) -> bool:
-    """All that fitted; every integer is a number."""
+    """All values that the old rule allowed are still allowed; every integer is a number."""
     if rule in CHOICES:
         return {*was} <= {*asked} | ({"integer"} if "number" in asked else set())
     if rule in ALL_OF:
@@ -406,7 +407,7 @@ def _below(each: Allowed, tops: Sequence[ConfigPath]) -> bool:
 
 
 def _renamed(removed: Sequence[Allowed], added: Sequence[Allowed], old: SchemaPaths, new: SchemaPaths) -> list[Renamed]:
-    """Only where nothing else comes into question, and what is allowed is the same down to the last key."""
+    """Pairs of paths with equal rules down to the last key, if no other pair is possible."""
     gone, come = ([each for each in side if each.path[-1:] not in ((ITEMS,), (ANY_KEY,))] for side in (removed, added))
     found: list[Renamed] = []
     for before in gone:
@@ -419,8 +420,8 @@ def _renamed(removed: Sequence[Allowed], added: Sequence[Allowed], old: SchemaPa
 
 
 def _moved(before: Allowed, after: Allowed, old: SchemaPaths, new: SchemaPaths) -> str:
-    """The same last key under another parent: no other path of either schema ends in it, and not both parents came or
-    went as well."""
+    """The same last key below another parent. No other path of either schema ends with it, and one of the parents
+    exists in both schemas."""
     key = before.path[-1]
     if after.path[-1] != key or before.path[:-1] == after.path[:-1]:
         return ""
@@ -430,7 +431,7 @@ def _moved(before: Allowed, after: Allowed, old: SchemaPaths, new: SchemaPaths) 
 
 
 def _respelled(before: Allowed, after: Allowed, gone: Sequence[Allowed], come: Sequence[Allowed]) -> str:
-    """The same parent, and names that differ in capitals, dashes and a plural only; no other is spelled like them."""
+    """The same parent, and names that differ only in case, dashes and a plural; no other name is similar."""
     if before.path[:-1] != after.path[:-1]:
         return ""
     plain = _plain(before.path)
@@ -444,7 +445,7 @@ def _plain(path: ConfigPath) -> ConfigPath:
 
 
 def _shape(top: ConfigPath, of: SchemaPaths) -> list[Allowed]:
-    """What may stand at a path and below, without its name; whether it has to is its parent's affair."""
+    """The values allowed at a path and below, relative to it; whether the path is required is left out."""
     found = [each for each in of if each.path[: len(top)] == top]
     same = [replace(each, path=each.path[len(top) :], has_default=False, default=None) for each in found]
     return [

@@ -1,5 +1,6 @@
-"""A change of an add-on in a Terraform plan, judged: the findings of its update or creation with the address that asks
-for it and what to write there, and what the plan itself speaks against.
+"""Findings of an add-on change in a Terraform plan, with the address of the resource and the arguments to edit.
+
+The findings are those of the update or creation, and those of the Terraform change itself.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from .terraform_result import (
     PlannedAddonChange,
 )
 
-# What it means that Terraform takes an add-on away: deleted, replaced, or forgotten.
+# Terraform deletes, replaces or forgets an add-on.
 #
-# Sources: the provider's ``resourceAddonDelete`` (``preserve`` as it is in the state); DeleteAddonRequest: with it the
-# add-on's software stays in the cluster, and EKS manages it no more.
+# Sources: the provider's ``resourceAddonDelete`` (``preserve`` as in the state); DeleteAddonRequest: with it the
+# add-on's software stays in the cluster, and EKS no longer manages it.
 
 
 @frozen
 class DeletionLoss:
-    """What ends where add-on `name` is deleted."""
+    """The functions that end if add-on `name` is deleted."""
 
     name: str
     severity: Severity
@@ -46,7 +47,7 @@ _ANY = (Severity.HIGH, "what it does in the cluster ends")
 
 
 def leaving(change: PlannedAddonChange) -> Iterator[Finding]:
-    """One finding for a request that takes the add-on away, none for any other."""
+    """One finding for a request that removes the add-on, none for others."""
     request, addon = change.request, change.addon
     if request.kind is Kind.FORGET:
         yield Finding.of("addon-terraform-removes/forgotten", change.subject, (_who(change),), addon=addon)
@@ -82,11 +83,11 @@ def _who(change: PlannedAddonChange) -> str:
     return f"Terraform: {change.request.address}, {change.request.kind.value}"
 
 
-# What to write in Terraform against a finding of an update or a creation, by what the provider can.
+# Terraform arguments that resolve a finding of an update or a creation, by the features of the provider.
 
 
 def written_there(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> tuple[Remedy, ...]:
-    """The remedies of `finding` as Terraform's; those that are no matter of how it is asked stay."""
+    """The remedies of `finding` as edits of Terraform arguments; those that do not concern the request stay."""
     found: list[Remedy] = []
     for remedy in finding.remedy:
         found += _instead(remedy, finding, change, facts)
@@ -127,8 +128,8 @@ def _values(change: PlannedAddonChange) -> Iterator[Remedy]:
 
 
 def judged(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, judge: Judge) -> JudgedAddonChange:
-    """An update, or a creation where `facts` say that EKS does not manage it. `values`: those that hold afterwards by
-    the plan, None where EKS keeps today's."""
+    """Judge an update, or a creation if `facts` say that EKS does not manage the add-on. `values`: the values after the
+    change, None if EKS keeps the current ones."""
     plan = plan_update(facts, AddonUpdateRequest(_mode(change), values), judge)
     supposed = tuple(_supposed(change, facts))
     found = [_addressed(each, change, facts) for each in plan.findings]
@@ -147,17 +148,17 @@ def judged(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, ju
 
 
 def unjudged(change: PlannedAddonChange, *findings: Finding) -> JudgedAddonChange:
-    """Nothing is predicted of its fields: what is said of it is all."""
+    """A judgement without predicted fields: it has only these findings."""
     return JudgedAddonChange(change, None, in_order((*findings, *leaving(change))))
 
 
 def of_change(change: PlannedAddonChange, text: TextName, **values: Any) -> Finding:
-    """What EKS refuses of it, or something without which it cannot be judged."""
+    """A finding about a request that EKS refuses, or that lacks a fact for a judgement."""
     return Finding.of(text, change.subject, (change.evidence,), **values)
 
 
 def _mode(change: PlannedAddonChange) -> Mode:
-    """The worst where it is not known; PRESERVE does at a creation what NONE does (CreateAddonRequest)."""
+    """The worst mode if it is unknown; at a creation, PRESERVE acts as NONE (CreateAddonRequest)."""
     if isinstance(change.request.mode, Unknown):
         return Mode.OVERWRITE
     mode = Mode(change.request.mode)
@@ -213,11 +214,11 @@ _OPEN = frozenset(
         "addon-version-unfit",
     )
 )
-"""What rests on the version, the values or the mode."""
+"""Findings that depend on the version, the values or the mode."""
 
 
 def _doubted(finding: Finding, supposed: Sequence[Assumption]) -> Finding:
-    """It is so only if what was supposed is."""
+    """The finding holds only under the assumptions."""
     if finding.code.name not in _OPEN:
         return finding
     evidence = (*finding.evidence, *map(str, supposed))
@@ -231,7 +232,7 @@ def _addressed(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) 
 
 
 def _empty(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
-    """An empty text is sent as it is, and no document says what EKS takes it for: judged as ``{}``."""
+    """An empty text is sent unchanged, and no document says how EKS reads it: it is judged as ``{}``."""
     if values == {} and change.request.sends_values and not change.request.values and facts.values:
         argument = change.where.argument("configuration_values")
         yield of_change(change, "addon-terraform-unknown/emptied", argument=argument)
@@ -245,7 +246,7 @@ def _drifted(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Finding]
 
 
 def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
-    """What roles allow is not in the plan: pods that have one are not known to do as well with another, or none."""
+    """The plan does not have the permissions of roles: whether the pods work with another role, or none, is unknown."""
     before, after = change.request.resource.before, change.request.resource.after
     if before is None or after is None or not before.role or before.role == after.role:
         return
@@ -260,7 +261,7 @@ def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
 
 
 def _takes_over(change: PlannedAddonChange, plan: AddonPlan, found: list[Finding]) -> Finding:
-    """What else of the chart is written over is never wholly known."""
+    """The other fields of the chart that are overwritten are never fully known."""
     fails = any(each.status is Status.FAIL for each in found)
     mode = plan.asked.mode
     objects = ", ".join(str(named(live)) for live in plan.facts.objects)

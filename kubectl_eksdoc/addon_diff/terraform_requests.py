@@ -1,9 +1,10 @@
-"""What a Terraform plan will ask EKS to do with its add-ons.
+"""Requests to EKS that a Terraform plan makes for its add-ons.
 
-Source: the provider's ``internal/service/eks/addon.go`` of 5.x and 6.x. It calls UpdateAddon where the version, the
-configuration, the role or pod identities change; a changed ``resolve_conflicts`` alone asks for nothing. With it goes
-``resolve_conflicts``, else ``resolve_conflicts_on_update``, else nothing, which EKS takes for NONE (read in discussions
-of eksctl and Cluster API, not in the API's text). Values that did not change are not sent: EKS keeps what it has.
+Source: the provider's ``internal/service/eks/addon.go`` of 5.x and 6.x. It calls UpdateAddon if the version, the
+configuration, the role or pod identities change; a change of ``resolve_conflicts`` alone makes no request. The request
+has the mode of ``resolve_conflicts``, else of ``resolve_conflicts_on_update``, else none, which EKS takes for NONE
+(read in discussions of eksctl and Cluster API, not in the API's text). Unchanged values are not sent: EKS keeps the
+current ones.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ class Kind(Enum):
 
 @frozen
 class AddonRequest:
-    """What EKS is asked for, for the resource at `address`.
+    """A request to EKS for the resource at `address`.
 
-    `mode`: NONE, OVERWRITE or PRESERVE, and `set_by` the argument that says so, "" for EKS's own default. `before` is
-    None where there is no such version yet; `after` None where the add-on goes. `sends_values`: configuration values go
-    with it, which are `values`; otherwise what EKS has stays; `sends_version`: so does `after`. `keeps`: a deletion
-    leaves its objects in the cluster. `resource`: the one that is changed.
+    `mode`: NONE, OVERWRITE or PRESERVE; `set_by`: the argument that sets it, "" for EKS's default. `before` is None if
+    there is no version yet, `after` is None if the add-on is deleted. `sends_values`: the request has the configuration
+    values `values`; otherwise EKS keeps its own; `sends_version`: it has `after`. `preserves_objects`: a deletion
+    leaves its objects in the cluster. `resource`: the changed resource.
     """
 
     resource: AddonResource
@@ -56,7 +57,7 @@ class AddonRequest:
 
     @property
     def sides(self) -> tuple[AddonSettings, ...]:
-        """What the resource says of the add-on that is asked for: a replacement may end one, and begin another."""
+        """The resource's settings before and after: a replacement may delete one add-on and create another."""
         before, after = self.resource.before, self.resource.after
         sides = {Kind.DELETE: (before,), Kind.CREATE: (after,)}.get(self.kind, (before, after))
         return tuple(each for each in sides if each is not None)
@@ -72,7 +73,7 @@ class AddonRequest:
 
 
 def requests(plan: TerraformPlan) -> tuple[AddonRequest, ...]:
-    """By address; what stays as it is, or changes in Terraform's state only, is not among them."""
+    """Sorted by address, without resources that stay the same or change only in Terraform's state."""
     return tuple(each for resource in plan.addons for each in _requests(resource))
 
 
@@ -89,7 +90,7 @@ def _requests(resource: AddonResource) -> Iterator[AddonRequest]:
 
 
 def _is_another(before: AddonSettings, after: AddonSettings) -> bool:
-    """Another add-on, or one in another cluster; before 6, the provider says no region."""
+    """The resource changes to another add-on or cluster; before version 6, the provider has no region."""
     moved = bool(before.region and after.region) and before.region != after.region
     return moved or (before.cluster, before.addon) != (after.cluster, after.addon)
 
@@ -128,7 +129,7 @@ def _kind(resource: AddonResource) -> Kind | None:
 
 
 _ASKING = {"addon_version", "configuration_values", "service_account_role_arn", "pod_identity_association"}
-"""Arguments whose change makes the provider call UpdateAddon; Cloud Control may for any."""
+"""Arguments whose change makes the provider call UpdateAddon; Cloud Control may call it for any change."""
 
 
 def _sends(after: AddonSettings | None, resource: AddonResource, creates: bool) -> bool:
@@ -139,7 +140,7 @@ def _sends(after: AddonSettings | None, resource: AddonResource, creates: bool) 
 
 _MODES = frozenset(mode.value for mode in Mode)
 NONE = Mode.NONE.value
-"""EKS's own default."""
+"""EKS's default."""
 
 
 def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
@@ -159,10 +160,11 @@ def _shown(value: Text) -> str:
     return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
 
 
-# How old the AWS provider is that made a plan, as far as add-ons are written differently for it.
+# Versions of the AWS provider that may have made a plan, as far as add-ons are declared differently for them.
 #
-# Sources: the provider's changelog: PRESERVE is taken from 4.32 (documented from 4.34), ``configuration_values`` from
-# 4.47; 5.0 deprecates ``resolve_conflicts`` for ``resolve_conflicts_on_create`` and ``…_on_update``, 6.0 removes it.
+# Sources: the provider's changelog: PRESERVE is accepted from 4.32 (documented from 4.34), ``configuration_values``
+# from 4.47; 5.0 deprecates ``resolve_conflicts`` for ``resolve_conflicts_on_create`` and ``…_on_update``, 6.0 removes
+# it.
 
 
 Release = tuple[int, int]
@@ -170,7 +172,7 @@ _NEWEST: Release = (10**6, 0)
 
 
 class Generation(Enum):
-    """By the first release of each, newest first; its value is how people call it."""
+    """Ranges of provider versions, newest first; the value is the display name."""
 
     V6 = "6"
     V5 = "5"
@@ -184,12 +186,12 @@ class Generation(Enum):
 
     @property
     def gives_values(self) -> bool:
-        """It has ``configuration_values``."""
+        """The provider has ``configuration_values``."""
         return self.start >= (4, 47)
 
     @property
     def gives_preserve(self) -> bool:
-        """It takes PRESERVE."""
+        """The provider accepts PRESERVE."""
         return self.start >= (4, 32)
 
 
@@ -203,8 +205,8 @@ _STARTS = {
 
 
 def generations(plan: TerraformPlan, resource: AddonResource) -> tuple[Generation, ...]:
-    """Those that may have made it, newest first: by the arguments that it knows for the resource, and by what its
-    modules ask for. Several where neither tells."""
+    """Generations that may have made the plan, newest first, by the arguments of the resource and the version
+    constraints of its modules. Several if neither determines one."""
     by_arguments = tuple(_by_arguments(resource.arguments))
     asked = [each.version for each in plan.constraints if _is_around(each.module, resource.module_path)]
     lowest, end = bounds(asked)
@@ -221,7 +223,7 @@ def _by_arguments(names: Sequence[str]) -> Iterator[Generation]:
     old, new, values = (name in names for name in _TELLING)
     for each in Generation:
         if not old and not new:
-            fits = each.gives_values or not values  # nothing speaks of conflicts
+            fits = each.gives_values or not values  # no argument for conflicts
         else:
             fits = old is (each.start < (6, 0)) and new is (each.start >= (5, 0))
             fits = fits and (new or values is each.gives_values)
@@ -239,8 +241,8 @@ def _end(generation: Generation) -> Release:
 
 
 def bounds(constraints: Sequence[str]) -> tuple[Release, Release]:
-    """The first release that all of them allow, and the first after them: ``~> 4.30`` is (4, 30) to (5, 0). Of what is
-    excluded (``!=``) or no version nothing follows."""
+    """The first release that all constraints allow, and the first release after them: ``~> 4.30`` is (4, 30) to (5, 0).
+    Exclusions (``!=``) and invalid constraints have no effect."""
     lowest, end = (0, 0), _NEWEST
     for text in constraints:
         for part in text.split(","):
@@ -270,10 +272,10 @@ def _bounds(constraint: str) -> tuple[Release, Release]:
     return ((0, 0), _NEWEST) if sign == "!=" else (release, after)
 
 
-# Where people write what a resource of a plan says: at the resource, or in the arguments of a module that is known.
+# The place where users declare a resource of a plan: the resource itself, or the arguments of a known module.
 #
-# Sources: terraform-aws-modules/eks, main.tf and variables.tf of v18 to v21 (it overwrites on update since v19, hands
-# on ``configuration_values`` since v19.1 and ``resolve_conflicts_on_update`` since v20; v21 calls ``cluster_addons``
+# Sources: terraform-aws-modules/eks, main.tf and variables.tf of v18 to v21 (it overwrites on update since v19, passes
+# ``configuration_values`` since v19.1 and ``resolve_conflicts_on_update`` since v20; v21 renames ``cluster_addons`` to
 # ``addons``); aws-ia/eks-blueprints-addons, amazon-eks-addons.md (both default to OVERWRITE).
 
 
@@ -289,10 +291,11 @@ _TWO_MODES_SINCE = (20, 0)
 
 @frozen
 class DeclaredAddon:
-    """`module`: the names of the module that is to be written to, from the root's; "" where it is the resource itself.
-    `map`: its argument with the add-ons, ``cluster_addons``; `key`: the add-on's there, its name in most. `source` and
-    `version` as it is called. `overwrites`: it says OVERWRITE for an update where nothing else is given. `one_mode`: it
-    hands on ``resolve_conflicts`` only, whatever the provider has; `gives_values`: it hands on configuration values."""
+    """`module`: path of the module call that declares the add-on, from the root module; "" for the resource itself.
+    `addons_argument`: the module's argument with the add-ons, ``cluster_addons``; `key`: the add-on's key in it,
+    usually its name. `source` and `version` of the module call. `overwrites_by_default`: the module updates with
+    OVERWRITE by default. `has_single_mode`: it passes only ``resolve_conflicts``, whatever the provider has;
+    `accepts_values`: it passes configuration values."""
 
     address: str
     key: str
@@ -305,13 +308,13 @@ class DeclaredAddon:
     gives_values: bool = True
 
     def argument(self, name: str) -> str:
-        """What to write to: ``cluster_addons["vpc-cni"].preserve of module "eks"``."""
+        """The argument to edit: ``cluster_addons["vpc-cni"].preserve of module "eks"``."""
         if self.module:
             return f'{self.map}["{self.key}"].{name} of module "{self.module}"'
         return f"{name} of {self.address}"
 
     def said(self, name: str, value: str) -> str:
-        """That an argument says so, and who said it."""
+        """The argument with its value, and who set it."""
         text = f'{name} = "{value}"' if name else f"no argument says how conflicts are resolved: {value}"
         if self.module and self.overwrites and value == "OVERWRITE" and name in _ON_UPDATE:
             asked = f" {self.version}" if self.version else ""
@@ -320,7 +323,7 @@ class DeclaredAddon:
 
 
 def declared(plan: TerraformPlan, request: AddonRequest) -> DeclaredAddon:
-    """By the calls that the plan's configuration has; where the module is none that is known, the resource itself."""
+    """The declaration by the module calls of the plan; the resource itself if the module is unknown."""
     addon = "" if isinstance(request.addon, Unknown) or request.addon is None else request.addon
     instance = _INSTANCE.search(request.address)
     key = instance[1] if instance else addon

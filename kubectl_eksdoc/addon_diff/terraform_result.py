@@ -1,4 +1,4 @@
-"""What came of a Terraform plan: each change of an add-on, judged."""
+"""Result of a Terraform plan: each add-on change with its findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .terraform_requests import (
 
 @frozen
 class PlannedAddonChange:
-    """What EKS is asked for, where people have written that, and for which generations of the provider."""
+    """The request to EKS, the place of its declaration, and the possible generations of the provider."""
 
     request: AddonRequest
     where: DeclaredAddon
@@ -40,14 +40,13 @@ class PlannedAddonChange:
 
     @property
     def creates(self) -> bool:
-        """EKS is asked to create it, be it anew."""
+        """EKS creates the add-on, possibly again."""
         return self.request.kind in (Kind.CREATE, Kind.REPLACE)
 
     @property
     def conflicts(self) -> str:
-        """The argument by which conflicts are resolved: ``resolve_conflicts`` where that is set, as it goes before any
-        other, or where the module hands on nothing else; otherwise as the newest of the providers that it may be
-        calls it."""
+        """The argument that resolves conflicts: ``resolve_conflicts`` if it is set, because it has precedence, or if
+        the module passes no other; otherwise the argument of the newest possible provider."""
         one = self.where.one_mode or self.request.set_by == "resolve_conflicts"
         if one or (self.generations and self.generations[0].start < (5, 0)):
             return "resolve_conflicts"
@@ -55,7 +54,7 @@ class PlannedAddonChange:
 
     @property
     def evidence(self) -> str:
-        """The resource that asks for it, and what says in which mode."""
+        """The resource of the request, and the argument that sets the mode."""
         mode = self.request.mode
         if isinstance(mode, Unknown):
             return f"Terraform: {self.request.address}, {self.where.argument(self.request.set_by)}: {mode.why}"
@@ -64,8 +63,7 @@ class PlannedAddonChange:
 
 @frozen
 class Assumption:
-    """What a judgement rests on where the plan does not say: of which `argument`, `why` in a clause, and what was taken
-    `instead`."""
+    """A fact that the plan does not have: the `argument`, the `reason` as a clause, and the value `assumed` for it."""
 
     argument: str
     why: str
@@ -77,8 +75,8 @@ class Assumption:
 
 @frozen
 class JudgedAddonChange:
-    """`plan`: what becomes of the fields, None where no update or creation was judged. `supposed`: what it rests on
-    where the plan does not say. `findings`: all of them, those of `plan` among them, worst first."""
+    """`plan`: the predicted fields, None if no update or creation was judged. `assumptions`: for facts that the plan
+    does not have. `findings`: all, including those of `plan`, worst first."""
 
     change: PlannedAddonChange
     plan: AddonPlan | None
@@ -87,14 +85,14 @@ class JudgedAddonChange:
 
     @property
     def worst(self) -> Severity | None:
-        """Of what fails; None where nothing does."""
+        """The highest severity of failed findings; None without any."""
         return next((each.severity for each in self.findings if each.status is Status.FAIL), None)
 
 
 @frozen
 class TerraformJudgement:
-    """`changes` by address; `elsewhere`: requests for other clusters, which are not judged here. `findings`: of the
-    plan as a whole. `addon`: the only one that was looked at, "" for all."""
+    """`changes` by address; `other_requests`: requests for other clusters, which are not judged. `findings`: of the
+    plan as a whole. `addon`: the only checked add-on, "" for all."""
 
     plan: TerraformPlan
     changes: tuple[JudgedAddonChange, ...]
@@ -104,7 +102,7 @@ class TerraformJudgement:
 
     @property
     def every(self) -> tuple[Finding, ...]:
-        """The findings of all, worst first."""
+        """The findings of the plan and of all changes, worst first."""
         return in_order((*self.findings, *(each for change in self.changes for each in change.findings)))
 
 
@@ -112,11 +110,11 @@ def named(value: str | Unknown | None) -> str:
     return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
 
 
-# What is to be said of a Terraform plan as a whole: what it leaves open, what it has twice, whose cluster it is of.
+# Findings of a Terraform plan as a whole: unknown parts, duplicate resources, and its cluster.
 
 
 class RequestScope(Enum):
-    """Whether a request is for the cluster that was read."""
+    """The cluster of a request, compared with the one that was read."""
 
     HERE = "here"
     ELSEWHERE = "elsewhere"
@@ -124,7 +122,7 @@ class RequestScope(Enum):
 
 
 def scope_of(request: AddonRequest, cluster: EksCluster) -> RequestScope:
-    """By the cluster's name, and by account and region where the plan has them."""
+    """By the cluster's name, and by account and region if the plan has them."""
     if isinstance(request.cluster, Unknown) or not request.cluster:
         return RequestScope.UNKNOWN
     sides = [each for each in request.sides if each.cluster == request.cluster]
@@ -133,7 +131,7 @@ def scope_of(request: AddonRequest, cluster: EksCluster) -> RequestScope:
 
 
 def _is_elsewhere(settings: AddonSettings, cluster: EksCluster) -> bool:
-    """By account and region, where they are known."""
+    """By account and region, if they are known."""
     arn, region = settings.arn, settings.region
     other = isinstance(arn, str) and bool(arn) and not _is_of(arn, cluster)
     return other or (isinstance(region, str) and bool(region) and region != cluster.region)
@@ -151,8 +149,8 @@ def whole(
     elsewhere: Sequence[AddonRequest],
     addon: str = "",
 ) -> Iterator[Finding]:
-    """In no order. `here` are the requests that are judged, `elsewhere` those for other clusters; `addon`: the only one
-    that is looked at."""
+    """Unsorted. `local_requests` are judged, `other_requests` are for other clusters; `addon`: the only checked
+    add-on."""
     subject = Subject("TerraformPlan", plan.file)
     if plan.failed:
         yield Finding.of("addon-terraform-unknown/errors", subject)
@@ -189,7 +187,7 @@ def whole(
 
 
 def _will_overwrite(resource: AddonResource, cluster: EksCluster) -> bool:
-    """The plan changes how conflicts are resolved to OVERWRITE, for which the provider asks EKS nothing yet."""
+    """The plan changes the conflict mode to OVERWRITE, without a request to EKS now."""
     after = resource.after
     if resource.actions != ("update",) or after is None or _is_elsewhere(after, cluster):
         return False
@@ -200,13 +198,13 @@ def _will_overwrite(resource: AddonResource, cluster: EksCluster) -> bool:
 
 
 def _names(resource: AddonResource, addon: str) -> bool:
-    """It is of that add-on, or may be."""
+    """The resource is, or may be, of that add-on."""
     sides = [each for each in (resource.before, resource.after) if each is not None]
     return any(each.addon == addon or isinstance(each.addon, Unknown) for each in sides)
 
 
 def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest]) -> Iterator[Finding]:
-    """Of the add-ons that are asked for here, those that two resources have."""
+    """Requested add-ons that two resources declare."""
     asked = {(each.cluster, each.addon) for each in here if isinstance(each.addon, str)}
     by_addon: dict[tuple[object, object], list[AddonResource]] = defaultdict(list)
     for resource in plan.addons:

@@ -1,4 +1,4 @@
-"""What EKS, EC2 and Karpenter do, as pure functions over facts.
+"""Rules of EKS, EC2 and Karpenter, as pure functions over facts.
 
-Belongs here: behaviour of AWS, with its source. Never here: what we think should be done, reading, acting.
+Belongs here: behaviour of AWS, with its source. Never here: recommendations, reading, changes.
 """

@@ -1,7 +1,7 @@
-"""Software of a cluster, and which version of it an upgrade needs, and when: before the control plane, or before nodes.
+"""Add-ons and other cluster software: recognition by image or label, compatibility with Kubernetes, and update order.
 
-Neither "add-ons last" nor "add-ons first" is right for all: each is placed by what is known of it. Of the add-ons that
-EKS manages, DescribeAddonVersions tells more than any table here (`amazon.versions`).
+Neither "add-ons last" nor "add-ons first" is right for all software: the known requirements decide for each one. For
+EKS add-ons, DescribeAddonVersions is more complete than any table here (`amazon.versions`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from kubectl_eksdoc.model.quantities import Version, parse
 from .removed_apis import CUSTOM_ROWS
 from .versions import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 
-# Container images as references: their repository's last part, and the version that a tag tells.
+# Container image references: the last part of the repository, and the version in the tag.
 #
-# Source of the form: distribution/reference, reference.go (domain/path:tag@digest).
+# Source of the format: distribution/reference, reference.go (domain/path:tag@digest).
 
 
 _T = TypeVar("_T")
 
 
 def repository(image: str) -> str:
-    """Without registry, tag and digest: ``argoproj/argocd`` of ``quay.io/argoproj/argocd:v3.1.0``."""
+    """The repository without registry, tag and digest: ``argoproj/argocd`` of ``quay.io/argoproj/argocd:v3.1.0``."""
     path = _untagged(image)
     first, slash, rest = path.partition("/")
     registry = slash and ("." in first or ":" in first or first == "localhost")
@@ -37,20 +37,20 @@ def repository(image: str) -> str:
 
 
 def by_image(table: Mapping[str, _T], image: str) -> _T | None:
-    """Of a table by ends of repositories, whole parts of them: ``argoproj/argocd``, ``coredns``."""
+    """A value of a table by repository suffixes, in complete parts: ``argoproj/argocd``, ``coredns``."""
     parts = repository(image).split("/")
     ends = ("/".join(parts[at:]) for at in range(len(parts)))
     return next((table[end] for end in ends if end in table), None)
 
 
 def tag_of(image: str) -> str:
-    """ "" where it has none."""
+    """The tag; "" without one."""
     name = image.partition("@")[0].rpartition("/")[2]
     return name.partition(":")[2]
 
 
 def version_of(image: str) -> Version | Unknown:
-    """What its tag says: ``v1.12.6-eksbuild.1``, ``2.4.7``. Others (``latest``, a commit, none) tell nothing."""
+    """The version in the tag: ``v1.12.6-eksbuild.1``, ``2.4.7``; Unknown for others (``latest``, a commit, none)."""
     tag = tag_of(image)
     if not tag:
         return Unknown(f"the image {image} has no tag")
@@ -63,15 +63,15 @@ def _untagged(image: str) -> str:
     return f"{before}{slash}{name.partition(':')[0]}"
 
 
-# Software of a cluster: add-ons of EKS, controllers and agents, how each is recognised, and where its version stands.
+# Software of a cluster: add-ons of EKS, controllers and agents; how each is recognised, and where its version is.
 #
-# Recognised by its image first: labels differ between charts. What is not in knowledge/software.json is not known to
-# matter, no more.
+# Images are the first choice, because labels differ between charts. Software that is not in knowledge/software.json is
+# not known to matter; it may matter all the same.
 
 
 @frozen
 class SoftwareRole:
-    """`what` it is to pods that are made anew; `effect`: a clause on the time without it, and how bad that is."""
+    """Its role for pods that are created again; `effect`: a clause on the time without it, with its severity."""
 
     what: str
     severity: Severity
@@ -80,11 +80,11 @@ class SoftwareRole:
 
 @frozen
 class Software:
-    """`eks_addon`: EKS has an add-on of that name, `about` is what it is for. `images`: ends of repositories, whole
-    parts of them (``karpenter/controller``). `labels`: of its pods, any one of which tells it (`labelled`).
-    `replacements_need`: None where pods that are made anew do not need it; `controller_labels`: more labels that tell
-    it then. `upgrades`: its version decides an upgrade. `variable`: of the container, whose value is
-    its version instead of the tag."""
+    """`eks_addon`: EKS has an add-on of that name, with the purpose `about`. `images`: suffixes of repositories, in
+    complete parts (``karpenter/controller``). `labels`: of its pods; each identifies it (`software_of_labels`).
+    `replacements_need`: None where pods that are created again do not need it; `controller_labels`: more labels that
+    identify it in that case. `upgrades`: its version matters for an upgrade. `variable`: an environment variable of the
+    container that has its version instead of the tag."""
 
     name: str
     source: KnowledgeSource
@@ -99,13 +99,13 @@ class Software:
 
     @property
     def addon(self) -> str:
-        """Its name as an EKS add-on, "" if it is none."""
+        """The name of its EKS add-on, "" if there is none."""
         return self.name if self.eks_addon else ""
 
 
 KNOWN = records(Software, "software")
 SOFTWARE = tuple(each for each in KNOWN if each.upgrades)
-"""What an upgrade has to do with."""
+"""Software whose version matters for an upgrade."""
 
 BY_NAME = {each.name: each for each in SOFTWARE}
 VPC_CNI, KUBE_PROXY, COREDNS = BY_NAME["vpc-cni"], BY_NAME["kube-proxy"], BY_NAME["coredns"]
@@ -114,23 +114,23 @@ _BY_IMAGE = {image: each for each in SOFTWARE for image in each.images}
 
 
 def recognised(image: str) -> Software | None:
-    """Which of them a container of that image is; None where it is none, as far as the image tells."""
+    """The software of a container image; None where the image is not recognised."""
     return by_image(_BY_IMAGE, image)
 
 
 def labelled(labels: Mapping[str, str]) -> Software | None:
-    """Which of them a pod of those labels is, for one whose images tell nothing (a mirror under other names). Which of
-    its containers has the version is not told: sidecars have others."""
+    """The software of a pod by its labels, for images that are not recognised (a mirror under other names). It does not
+    show which container has the version: sidecars have others."""
     found = min((_BY_LABEL[pair] for pair in labels.items() if pair in _BY_LABEL), default=None)
     return None if found is None else SOFTWARE[found]
 
 
 _BY_LABEL = {pair: place for place, each in reversed([*enumerate(SOFTWARE)]) for pair in each.labels}
-"""The first in `SOFTWARE` with that label: every pod of a cluster is looked up here."""
+"""The first in `UPGRADE_SOFTWARE` with that label, indexed because every pod of a cluster is looked up here."""
 
 
 def installed_version(of: Software, image: str, variables: Mapping[str, str] | None = None) -> Version | Unknown:
-    """Of a container of that image, and with those variables (those of `of.variable` will do)."""
+    """The version of a container with that image and these environment variables (at least `variable`)."""
     if not of.variable:
         return version_of(image)
     value = (variables or {}).get(of.variable, "")
@@ -139,26 +139,26 @@ def installed_version(of: Software, image: str, variables: Mapping[str, str] | N
     return parse(value.rpartition("/")[2]) or Unknown(f'its variable {of.variable} is "{value}", no version')
 
 
-# Versions and their order.
+# Version requirements, and the order of updates.
 
 
 AL2023 = "AL2023"
 
 Installed = Version | Unknown | None
-"""None: it is not in the cluster, and all was looked at that would show it."""
+"""None: it is not in the cluster, and all lists that would show it were read."""
 
 
 class SupportPromise(str, Enum):
-    """What its makers say of the Kubernetes versions in a row."""
+    """What the vendor promises for the Kubernetes versions in a row."""
 
-    SUPPORTED = "supported"  # others are not
-    TESTED = "tested"  # of others they say nothing
-    NONE = "none"  # they publish no table
+    SUPPORTED = "supported"  # other versions are not supported
+    TESTED = "tested"  # no statement about other versions
+    NONE = "none"  # the vendor publishes no table
 
 
 @frozen
 class _Row:
-    """From `since` on, until the next row. `newest` is None where none is named (``1.34+``)."""
+    """Valid from version `since` until the next row. `newest` is None for an open range (``1.34+``)."""
 
     since: Version
     oldest: Version
@@ -167,8 +167,8 @@ class _Row:
 
 @frozen
 class CompatibilityTable:
-    """Which Kubernetes versions each version of software `name` is made for, as its makers publish it. `rows`: the
-    oldest first."""
+    """The Kubernetes versions that each version of the software `name` supports, as its vendor publishes it. `rows`:
+    the oldest first."""
 
     name: str
     promise: SupportPromise
@@ -177,12 +177,12 @@ class CompatibilityTable:
 
     @property
     def read_to(self) -> Version:
-        """The last minor of the software that is in it."""
+        """The last minor version of the software in the table."""
         return minor_of(self.rows[-1].since)
 
     @property
     def kubernetes_to(self) -> Version:
-        """The last of Kubernetes."""
+        """The last Kubernetes version in the table."""
         return max((row.newest or row.oldest for row in self.rows), key=lambda each: (each.major, each.minor))
 
 
@@ -190,15 +190,15 @@ TABLES = sections(CompatibilityTable, "software", "compatibility")
 
 
 def _table_of(software: Software, more: Iterable[CompatibilityTable]) -> CompatibilityTable | None:
-    """Of `more` before those of the package."""
+    """The table of the software, from `extra_tables` before those of the package."""
     return next((each for each in more if each.name == software.name), None) or TABLES.by("name").get(software.name)
 
 
 @frozen
 class VersionRequirement:
-    """Software `name` must be there, and `at_least` this version (None: any), before the control plane gets
-    `kubernetes`, or where that is None before there are nodes of the family `nodes`. `only_if`: whom it concerns, ""
-    for everybody."""
+    """The software `name` must be installed, in version `at_least` or newer (None: any), before the control plane gets
+    `kubernetes`, or where that is None before there are nodes of the family `nodes`. `only_if`: a condition, "" for no
+    condition."""
 
     name: str
     reason: str
@@ -213,13 +213,13 @@ NEEDS = sections(VersionRequirement, "software", "needs")
 
 
 def needs(software: Software, now: Version, step: Version, nodes: str = "") -> tuple[VersionRequirement, ...]:
-    """All that come with the step from `now` to `step`, and with nodes of that family. A cluster that has passed a
-    version shows by running that what it needed is there."""
+    """The requirements of the step from `current` to `step`, and of nodes of that family. A cluster that has passed a
+    version has met its requirements."""
     return tuple(each for each in NEEDS if each.name == software.name and _concerns(each, now, step, nodes))
 
 
 def meets(need: VersionRequirement, installed: Installed) -> SourcedVerdict:
-    """Whether what is installed will do."""
+    """Whether the installed version meets the requirement."""
     if installed is None:
         absent = need.at_least is None
         why = f"{need.name} is not installed"
@@ -244,8 +244,8 @@ def meets(need: VersionRequirement, installed: Installed) -> SourcedVerdict:
 def fits(
     software: Software, version: Version | Unknown, kubernetes: Version, more: Sequence[CompatibilityTable] = ()
 ) -> SourcedVerdict:
-    """Whether that version of it is made for that Kubernetes, by its makers' own table. `more`: tables that come before
-    those of the package."""
+    """Whether that version supports that Kubernetes version, by the vendor's table. `extra_tables`: take precedence
+    over those of the package."""
     if isinstance(version, Unknown):
         return SourcedVerdict(Fit.UNKNOWN, version.why)
     if software == KUBE_PROXY:
@@ -265,26 +265,26 @@ def fits(
 def versions_for(
     software: Software, kubernetes: Sequence[Version], more: Sequence[CompatibilityTable] = ()
 ) -> tuple[Version, ...]:
-    """The versions of its table that fit all of these, the oldest first; each stands for those up to the next row."""
+    """The versions of its table that support all of these, the oldest first; each stands for all up to the next row."""
     table = _table_of(software, more)
     rows = table.rows if table is not None else ()
     return tuple(row.since for row in rows if all(_covers(row, minor_of(each)) for each in kubernetes))
 
 
 class UpdatePosition(str, Enum):
-    """When in one step of an upgrade it is updated."""
+    """The position of an update within one upgrade step."""
 
     BEFORE_CONTROL_PLANE = "before the control plane"
     AFTER_CONTROL_PLANE = "after the control plane"
     BEFORE_NODES = "before the nodes"
     NO_ORDER = "at any time"
-    NO_PROMISE = "no promise"  # its makers have tested other versions of Kubernetes, or publish none
+    NO_PROMISE = "no promise"  # the vendor has tested other versions of Kubernetes, or publishes none
     UNKNOWN = "unknown"
 
 
 @frozen
 class OrderedAddon:
-    """`to`: at least this version, None where no one is named. `only_if`: whom it concerns, "" for everybody."""
+    """`to_version`: at least this version, None where none is known. `only_if`: a condition, "" for no condition."""
 
     place: UpdatePosition
     why: str
@@ -293,7 +293,7 @@ class OrderedAddon:
     only_if: str = ""
 
     def reached(self, installed: Installed) -> bool:
-        """Whether that is `to`, or newer."""
+        """Whether the installed version is `to_version`, or newer."""
         return self.to is not None and isinstance(installed, Version) and not installed < self.to
 
 
@@ -305,8 +305,8 @@ def placed(
     nodes: str = "",
     more: Sequence[CompatibilityTable] = (),
 ) -> OrderedAddon:
-    """Where it stands in the step from `now` to the next minor `step`, after which nodes of the family `nodes` come
-    (AL2023; "" for those that are there). Whether a need with `only_if` concerns the cluster, the caller knows."""
+    """The position of its update in the step from `current` to the next minor `step`. `nodes`: the family of the nodes
+    that come after it (AL2023; "" for the present ones). The caller decides whether an `only_if` condition holds."""
     if software == KUBE_PROXY:
         why = "it must never be newer than the control plane"
         return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), basis("kube-proxy-order").source)
@@ -319,7 +319,7 @@ def placed(
 def _by_needs(
     software: Software, installed: Installed, step: tuple[Version, Version], nodes: str
 ) -> OrderedAddon | None:
-    """By the first need that is not met; before the control plane goes before the nodes."""
+    """By the first requirement that is not met; updates before the control plane come before those for nodes."""
     for need in sorted(needs(software, *step, nodes), key=lambda each: (each.kubernetes is None, _age(each))):
         verdict = meets(need, installed)
         if verdict.fit is Fit.FITS:
@@ -364,7 +364,7 @@ def _by_makers(
 
 
 def _moves(name: str, installed: Installed, to: Version) -> Iterator[str]:
-    """Of the custom resources that versions between do not serve any more: these are no update to go by at once."""
+    """Clauses on custom resources whose versions are removed between the two: they have to be migrated before."""
     for row in {each.removed: each for each in reversed(CUSTOM_ROWS) if each.software == name}.values():
         if (
             row.removed is not None
@@ -383,7 +383,7 @@ def _concerns(need: VersionRequirement, now: Version, step: Version, nodes: str)
 
 
 def _age(need: VersionRequirement) -> tuple[int, int, int]:
-    """The one that asks for most first."""
+    """A sort key: the strictest requirement first."""
     most = need.at_least or Version(0, 0)
     return -most.major, -most.minor, -(most.patch or 0)
 
@@ -396,7 +396,7 @@ def _by_table(table: CompatibilityTable, version: Version, kubernetes: Version) 
         )
     if table.read_to < minor_of(version):
         return SourcedVerdict(Fit.UNKNOWN, f"its table ends with {in_words(table.read_to)}, it is {text}", table.source)
-    # The last that begins no later. A version without a patch begins its minor.
+    # The last row that begins at or before the version. A version without a patch begins its minor.
     row = next((each for each in reversed(table.rows) if not version < each.since), None)
     if row is None:
         why = f"its table begins with {in_words(table.rows[0].since)}, it is {text}"
@@ -420,13 +420,13 @@ def _window(row: _Row) -> str:
     return f"{in_words(row.oldest)} {'and newer' if row.newest is None else f'to {in_words(row.newest)}'}"
 
 
-# Which instances the quotas of vCPUs count. Source: EC2 user guide, On-Demand Instance limits.
+# Instances that count for the vCPU quotas. Source: EC2 user guide, On-Demand Instance limits.
 
 
 _STANDARD = re.compile(r"(?:[acdhimrtz]\d|im\d|is\d)")
-"""A, C, D, H, I, M, R, T and Z; not dl1, hpc7, inf2, mac2, trn1, with quotas of their own."""
+"""A, C, D, H, I, M, R, T and Z; not dl1, hpc7, inf2, mac2, trn1, which have quotas of their own."""
 
 
 def is_standard(instance_type: str) -> bool:
-    """Whether ``m6i.xlarge`` counts to the quotas of Standard instances."""
+    """Whether ``m6i.xlarge`` counts for the quotas of Standard instances."""
     return bool(_STANDARD.match(instance_type))

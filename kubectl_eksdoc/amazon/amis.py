@@ -1,5 +1,5 @@
-"""What nodes run: families of AMIs by node group and by node, up to which version, cgroups, containerd, and what an
-update of a group can change.
+"""AMI families and release notes: last Kubernetes version of each family, cgroup version, containerd, and how a node
+group changes its AMI.
 
 Sources: botocore 1.44.5 eks (AMITypes, UpdateNodegroupVersionRequest); EKS user guide, kubernetes-versions,
 nodes/al2023, eks-ami-deprecation-faqs, launch-templates; Kubernetes release notes of 1.26, 1.35 and 1.36.
@@ -27,7 +27,7 @@ class AmiFamily(str, Enum):
     BOTTLEROCKET = "Bottlerocket"
     WINDOWS = "Windows"
     UBUNTU = "Ubuntu"
-    UNKNOWN = "unknown"  # an AMI of one's own (CUSTOM), or a name that nobody here knows
+    UNKNOWN = "unknown"  # a custom AMI (CUSTOM), or a name that is not known here
 
 
 CUSTOM = "CUSTOM"
@@ -40,9 +40,9 @@ class Cgroup(str, Enum):
 
 @frozen
 class Amis:
-    """Of a family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: version that EKS
-    publishes one for, none since `ended`; None where it goes on. `cgroup` is None where that depends on their release.
-    `parameters` of Systems Manager, by amiType, tell which release EKS recommends."""
+    """An AMI family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: the last
+    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup` is None
+    where it depends on the release. `parameters` of Systems Manager, by amiType, have the recommended release."""
 
     family: AmiFamily
     name: str
@@ -62,12 +62,12 @@ _IMAGES = tuple((re.compile(each.os_image), each.family) for each in AMIS.values
 
 
 def family_of_type(ami_type: str) -> AmiFamily:
-    """Of a managed node group's amiType: ``AL2023_x86_64_STANDARD``."""
+    """The family of a managed node group's amiType: ``AL2023_x86_64_STANDARD``."""
     return next((family for start, family in _TYPES if ami_type.startswith(start)), AmiFamily.UNKNOWN)
 
 
 def family_of_os(os_image: str) -> AmiFamily:
-    """Of a node's ``status.nodeInfo.osImage``: ``Amazon Linux 2023.7.20250609``."""
+    """The family of a node's ``status.nodeInfo.osImage``: ``Amazon Linux 2023.7.20250609``."""
     return next((family for pattern, family in _IMAGES if pattern.match(os_image)), AmiFamily.UNKNOWN)
 
 
@@ -75,7 +75,7 @@ AL2 = AMIS[AmiFamily.AL2]
 
 
 def dockershim_ends() -> Version:
-    """Nodes of this version, or of AMIs for it, have no Docker."""
+    """The version since which nodes, or AMIs for it, have no Docker."""
     return basis("dockershim").since
 
 
@@ -94,9 +94,9 @@ def offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
 
 
 def without_ami(os_images: Iterable[str], cluster: Cluster) -> str:
-    """Why EKS publishes no AMI like those of nodes for the cluster's version, so that no update of their group brings
-    newer ones, a clause; "" where it does, or nothing tells. Where the server did not tell its version, it is at least
-    that of the newest kubelet. Source: kubernetes.io, Version Skew Policy."""
+    """Why EKS publishes no AMI of the nodes' families for the cluster's version, so that an update of their group
+    cannot bring newer ones, a clause; "" where it does, or it is not known. Where the server version is not known, it
+    is at least that of the newest kubelet. Source: kubernetes.io, Version Skew Policy."""
     kubelets = (node.kubelet for node in cluster.nodes if node.kubelet is not None)
     version = parse(cluster.identity.server_version) or max(kubelets, key=minor_of, default=None)
     if version is None:
@@ -106,14 +106,14 @@ def without_ami(os_images: Iterable[str], cluster: Cluster) -> str:
 
 
 def cgroup(family: AmiFamily) -> Cgroup | Unknown:
-    """Of a family's AMIs as they come; user data may say otherwise. Windows has none."""
+    """The default cgroup version of a family's AMIs; user data may change it. Windows has none."""
     known = AMIS[family].cgroup if family in AMIS else None
     why = f"which cgroup version nodes of family {family.value} have depends on their release"
     return known or Unknown(why)
 
 
 def cgroup_fits(family: AmiFamily, kubelet: Version, fargate: bool = False) -> SourcedVerdict:
-    """Whether a kubelet of that version starts there. Fargate's still run with cgroup v1 at 1.35."""
+    """Whether a kubelet of that version starts there. Fargate nodes still run with cgroup v1 at 1.35."""
     known = basis("cgroup-v1")
     source, since = known.source, in_words(known.since)
     if minor_of(kubelet) < known.since:
@@ -134,7 +134,7 @@ def cgroup_fits(family: AmiFamily, kubelet: Version, fargate: bool = False) -> S
 
 
 def runtime_fits(runtime: str, kubelet: Version) -> SourcedVerdict:
-    """Whether a kubelet of that version runs with it. `runtime`: a node's ``containerRuntimeVersion``, as in
+    """Whether a kubelet of that version runs with the runtime. `runtime`: a node's ``containerRuntimeVersion``, as in
     ``containerd://1.7.27``; a new AMI brings its own."""
     name, separator, text = runtime.partition("://")
     version, wanted = parse(text), minor_of(kubelet)
@@ -158,7 +158,7 @@ def runtime_fits(runtime: str, kubelet: Version) -> SourcedVerdict:
 
 
 class GroupUpdateKind(str, Enum):
-    """How a managed node group gets to a version."""
+    """How a managed node group is upgraded to a version."""
 
     IN_PLACE = "update the group: it replaces its nodes by itself"
     NEW_GROUP = "make a new group and drain the old one: an update cannot change the amiType"
@@ -174,8 +174,8 @@ class AmiChange:
 
 
 def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> AmiChange:
-    """For a group of that amiType. `own_image`: its launch template names an AMI, None if that is not known; then
-    neither version nor release may be given in an update."""
+    """The kind of update for a group of that amiType. `own_image`: its launch template names an AMI, None if that is
+    not known; then an update may set neither version nor release."""
     source = basis("group-update").source
     if own_image or ami_type == CUSTOM:
         return AmiChange(GroupUpdateKind.TEMPLATE, "its launch template names the AMI", source)
@@ -194,30 +194,30 @@ def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -
     )
 
 
-# What the release notes of a version warn of, and whom each warning concerns, so that a cluster can be asked.
+# Warnings in the release notes of a version, and the objects that each one concerns, to be compared with a cluster.
 #
-# Removed APIs, add-ons, sockets and AMIs have tables of their own here; a warning about one of them points there.
+# Removed APIs, add-ons, sockets and AMIs have tables of their own; a warning about one of them refers to its table.
 
 
 class ConcernedObjects(str, Enum):
-    """What `ReleaseNoteConcern.names` are names of, and so where to look whether a cluster is concerned."""
+    """The kind of the names in `ReleaseNoteConcern.names`, and so where to look whether a cluster is concerned."""
 
-    EVERYBODY = "everybody"  # nothing tells who is concerned
+    EVERYBODY = "everybody"  # no object shows who is concerned
     KIND = "kind"  # ``Kind.group``, of the core group ``Kind``; in spec
     FIELD = "field"  # ``Kind path``: objects of the kind that have the field
-    IMAGE = "image"  # ends of images' repositories
-    SOFTWARE = "software"  # a name in `addon_needs.SOFTWARE`
+    IMAGE = "image"  # suffixes of image repositories
+    SOFTWARE = "software"  # a name in `addon_needs.UPGRADE_SOFTWARE`
     NODE_FLAG = "node flag"  # of the kubelet or the bootstrap script: in user data and AMIs, not in the cluster
     AMI = "AMI"  # a name of `amis.AmiFamily`
-    INSTANCE = "instance type"  # how its name begins
+    INSTANCE = "instance type"  # prefixes of types
     ANNOTATION = "annotation"  # of pods
     CONFIG = "config"  # ``namespace/ConfigMap``
-    CLIENT = "client"  # a library or program outside the cluster or in images, not to be seen from the API
+    CLIENT = "client"  # a library or program outside the cluster or in images, not visible in the API
     IAM = "IAM action"
 
 
 class UpgradeHalf(str, Enum):
-    """Which half of an upgrade brings it."""
+    """The half of an upgrade that brings the change."""
 
     CONTROL_PLANE = "the control plane gets the version"
     NODES = "nodes get the version"
@@ -225,11 +225,11 @@ class UpgradeHalf(str, Enum):
 
 
 class NoteEffect(str, Enum):
-    """What the version does to those who are concerned."""
+    """The effect of the version on the objects that it concerns."""
 
     BREAKS = "breaks"
-    UNSURE = "unsure"  # only some of them, and what is observed does not tell which
-    LATER = "later"  # nothing by itself: it is deprecated, or is to be known
+    UNSURE = "unsure"  # only on some of them, and the observed facts do not show which
+    LATER = "later"  # none now: it is deprecated, or is only information
 
 
 @frozen
@@ -240,7 +240,7 @@ class ReleaseNoteConcern:
 
 @frozen
 class KnownReleaseNote:
-    """`id` is for code and tests; `what` a sentence; `do` what to do before, a sentence."""
+    """`id`: for code and tests; `what`: a sentence; `do`: what to do before, a sentence."""
 
     id: str
     version: Version
@@ -253,11 +253,11 @@ class KnownReleaseNote:
 
 
 RELEASE_NOTES = records(KnownReleaseNote, "release_notes")
-"""The oldest first."""
+"""Release notes, the oldest first."""
 
 
 def on_the_way(now: Version, target: Version, when: UpgradeHalf) -> tuple[KnownReleaseNote, ...]:
-    """Those that `when` brings from `now`, exclusive, to `target`. For nodes `now` is the version of their kubelets."""
+    """The notes that `when` brings after `current` up to `target`. For nodes `current` is their kubelets' version."""
     here, there = minor_of(now), minor_of(target)
     return tuple(
         each for each in RELEASE_NOTES if each.when is when and here < each.version and not there < each.version
@@ -265,9 +265,9 @@ def on_the_way(now: Version, target: Version, when: UpgradeHalf) -> tuple[KnownR
 
 
 READ_TO = read_to("release_notes")
-"""The last version whose notes were read."""
+"""The last version whose release notes were read."""
 
 
 def unread(target: Version) -> Unknown | None:
-    """That the notes up to `target` were not all read; None where they were."""
+    """Unknown if the notes up to `target` were not all read; None if they were."""
     return beyond(target, READ_TO, "the table of release notes")

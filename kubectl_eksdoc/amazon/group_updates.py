@@ -1,7 +1,7 @@
-"""What EKS' own update of a managed node group does to nodes: how many it adds, and how long it waits for each.
+"""EKS managed node group update: surge nodes, nodes at a time, and drain timeout; and the stages of EKS updates.
 
 From the EKS user guide ("Understand each phase of node updates"): the surge, random nodes, 15 minutes for the pods
-of a node, then PodEvictionFailure, which names no pod, and 60 seconds before an empty node is ended.
+of a node, then PodEvictionFailure, which names no pod, and 60 seconds before an empty node is terminated.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 PATIENCE = timedelta(minutes=15)
-"""How long the update waits for the pods of one node to go."""
+"""How long the update waits for the pods of one node to be evicted."""
 
 PAUSE = timedelta(seconds=60)
-"""How long it waits after the drain of a node before the node ends."""
+"""How long it waits between the drain of a node and its termination."""
 
 SURGE_PER_ZONE = 2
 
 MOST_AT_ONCE = 100
-"""Nodes that an update drains at the same time, whatever its configuration says."""
+"""Nodes that an update drains at the same time, at most, with any configuration."""
 
 
 def unavailable(at_once: str, size: int) -> int | None:
-    """How many of `size` nodes ``1`` or ``33 %`` are, rounded up; None where that is not told."""
+    """How many of `size` nodes ``1`` or ``33 %`` are, rounded up; None where that is not known."""
     number, percent, _ = at_once.partition(" %")
     if not number.isdecimal():
         return None
@@ -35,22 +35,22 @@ def unavailable(at_once: str, size: int) -> int | None:
 
 
 def surge(zones: int, at_once: int | None) -> int:
-    """The most nodes that an update adds before it drains one: it says "up to twice the number of zones, or
-    maxUnavailable if that is more"."""
+    """The most nodes that an update adds before it drains one: "up to twice the number of zones, or maxUnavailable if
+    that is more"."""
     return max(SURGE_PER_ZONE * zones, at_once or 1)
 
 
 class Stage(str, Enum):
-    ASKED = "asked"  # EKS has taken the call
+    ASKED = "asked"  # EKS has accepted the request
     IN_PROGRESS = "in progress"
     SUCCESSFUL = "successful"
     FAILED = "failed"
     CANCELLED = "cancelled"
-    UNKNOWN = "unknown"  # nothing tells: it goes on, or has ended
+    UNKNOWN = "unknown"  # it may be in progress, or have ended
 
     @property
     def ended(self) -> bool:
-        """EKS does nothing more."""
+        """Whether EKS does nothing more."""
         return self in (Stage.SUCCESSFUL, Stage.FAILED, Stage.CANCELLED)
 
 
@@ -60,14 +60,14 @@ _WORDS = {
     "Failed": Stage.FAILED,
     "Cancelled": Stage.CANCELLED,
 }
-"""UpdateStatus of EKS's API; a word that is not among them is unknown."""
+"""UpdateStatus of EKS's API; any other word is unknown."""
 
 
 _STATUSES = {
     "UPDATING": Stage.IN_PROGRESS,
     "UPDATE_FAILED": Stage.FAILED,
 }
-"""AddonStatus, for those who may not describe updates."""
+"""AddonStatus, for callers that may not describe updates."""
 
 
 def stage_of(told: EksAddonUpdate | Unknown | Absent) -> Stage:
@@ -75,8 +75,8 @@ def stage_of(told: EksAddonUpdate | Unknown | Absent) -> Stage:
 
 
 def stage_by_addon(told: Addon | Unknown | Absent, target: str, was: str, seen: Stage) -> Stage:
-    """What the add-on itself tells: it is ACTIVE at the target's version only after an update to it that succeeded, or
-    where it `was` at that version before; then it must have been `seen` in progress, else EKS may not have begun."""
+    """The stage by the add-on itself: it is ACTIVE in the target version only after a successful update, or because it
+    had the version before (`previous`); then `seen_stage` has to be in progress, or EKS may not have started."""
     if not isinstance(told, Addon):
         return Stage.UNKNOWN
     if told.status == "ACTIVE":
@@ -89,5 +89,5 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 15.0
 
 
 def pause_s(elapsed_s: float) -> float:
-    """Until it is asked again: often at first, and then more and more seldom, as EKS throttles who asks too often."""
+    """Seconds until the next request: short at first, then longer, because EKS throttles frequent requests."""
     return min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, elapsed_s / 10))

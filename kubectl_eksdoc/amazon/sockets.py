@@ -1,9 +1,9 @@
-"""Sockets of container runtimes that pods reach on their node, and which of them end with dockershim (1.24).
+"""Container runtime sockets that pods can reach on their node, and which of them end with dockershim (1.24).
 
 A pod reaches a socket by a hostPath of the socket itself, or of any folder above it. Sources: EKS user guide,
 dockershim-deprecation; awslabs/amazon-eks-ami (containerd.service.d/10-compat-symlink.conf makes /run/dockershim.sock a
-link to containerd's socket); kubernetes pkg/volume/hostpath/host_path.go (types), containerd pkg/cri (a path that is
-missing is made as a folder); aws-containers/kubectl-detector-for-docker-socket main.go.
+link to containerd's socket); kubernetes pkg/volume/hostpath/host_path.go (types), containerd pkg/cri (a missing path is
+created as a folder); aws-containers/kubectl-detector-for-docker-socket main.go.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 
 class SocketAfterUpgrade(str, Enum):
-    """What becomes of a socket on nodes of 1.24 or newer."""
+    """What happens to a socket on nodes of 1.24 or newer."""
 
     GONE = "gone"
     STAYS = "stays"
@@ -26,7 +26,7 @@ class SocketAfterUpgrade(str, Enum):
 
 @frozen
 class Socket:
-    """`path` on the node, below /run: /var/run is a link to it."""
+    """`path`: on the node, below /run, because /var/run is a link to it."""
 
     path: str
     runtime: str
@@ -42,18 +42,18 @@ DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD = map(
 
 
 class SocketAccess(str, Enum):
-    """By which a mount reaches a socket, the surest first."""
+    """How a mount reaches a socket, the most certain first."""
 
     ITSELF = "itself"
     FOLDER = "folder"
-    LOOKS_LIKE = "looks-like"  # elsewhere on the node, so it is not known what is there
+    LOOKS_LIKE = "looks-like"  # elsewhere on the node: it is not known what is there
 
 
 class PodAfterUpgrade(str, Enum):
-    """What becomes of the pod on a node without the socket."""
+    """What happens to the pod on a node without the socket."""
 
     WILL_NOT_START = "will-not-start"
-    """The type of its hostPath demands what is missing."""
+    """The type of its hostPath requires the missing path."""
     EMPTY = "empty"
     """It finds an empty folder or file in place of the socket."""
     MISSING = "missing"
@@ -63,7 +63,7 @@ class PodAfterUpgrade(str, Enum):
 
 @frozen
 class MountedSocket:
-    """`at`: what is mounted, on the node, without detours. `then` from 1.24 on."""
+    """`at`: the mounted path on the node, normalized. `then`: from 1.24 on."""
 
     socket: Socket
     how: SocketAccess
@@ -72,35 +72,35 @@ class MountedSocket:
 
 
 _MADE = frozenset(("", "DirectoryOrCreate", "FileOrCreate"))
-"""Types of a hostPath that do with nothing being there: something empty is made."""
+"""Types of a hostPath that do not require the path: an empty file or folder is created."""
 _FOLDERS = frozenset(("", "Directory", "DirectoryOrCreate"))
 _NOT_SOCKETS = frozenset(("Directory", "CharDevice", "BlockDevice"))
-"""With these a mount of the socket itself never worked."""
+"""A mount of the socket itself fails with these types."""
 
 
 def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[MountedSocket, ...]:
-    """The sockets behind one mount of a hostPath. `kind`: its type, "" for none; `sub_path`: the mount's own, which
-    narrows it ("" too where a volume is mounted nowhere, and where a subPathExpr is not known).
+    """The sockets behind one mount of a hostPath. `path_type`: its type, "" for none; `sub_path`: of the mount, which
+    narrows it ("" also where a volume is not mounted, and where a subPathExpr is not known).
 
-    That a mount is read-only protects nothing: to connect is no write to the file system.
+    A read-only mount is no protection: connecting to a socket is not a write to the file system.
     """
     volume, at = _plain(path), _plain(f"{path}/{sub_path}")
     if not _within(at, volume):
-        return ()  # the kubelet refuses a subPath that leads out of its volume
+        return ()  # the kubelet rejects a subPath that leads out of its volume
     found = [each for socket in SOCKETS if (each := _reaches(socket, at, kind, bool(sub_path))) is not None]
     return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}", at))
 
 
 @frozen
 class NamedSocket:
-    """That an argument or a variable's value names a socket: evidence that the container uses it, and no proof."""
+    """An argument or a variable's value that names a socket: evidence that the container uses it, but no proof."""
 
     socket: Socket
     word: str
 
 
 def named_in(words: Iterable[str]) -> tuple[NamedSocket, ...]:
-    """Of arguments and of values of variables: ``unix:///var/run/docker.sock``, ``--cri-socket=/run/…``."""
+    """The sockets in arguments and in values of variables: ``unix:///var/run/docker.sock``, ``--cri-socket=/run/…``."""
     return tuple(NamedSocket(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
 
 
@@ -123,7 +123,7 @@ def _then(socket: Socket, how: SocketAccess, kind: str, narrowed: bool) -> PodAf
 
 
 def _within(path: str, folder: str) -> bool:
-    """Both plain; a folder is within itself."""
+    """Both normalized; a folder is within itself."""
     return path == folder or path.startswith("/" if folder == "/" else f"{folder}/")
 
 
@@ -134,7 +134,7 @@ def _looks_like(given: str, at: str) -> Iterator[MountedSocket]:
 
 
 def _plain(path: str) -> str:
-    """Without double slashes, dots and the link /var/run. ``..`` is refused by the API server, and is followed here."""
+    """The path without double slashes, dots and the link /var/run. ``..`` is resolved; the API server rejects it."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -147,7 +147,7 @@ def _plain(path: str) -> str:
 
 
 _WRITTEN = {socket.path: re.compile(rf"{re.escape(socket.path)}(?![A-Za-z0-9_.-])") for socket in SOCKETS}
-"""Below whatever it is mounted: ``/host/var/run/docker.sock``."""
+"""Matches below any mount path: ``/host/var/run/docker.sock``."""
 
 
 def _says(word: str, socket: Socket) -> bool:

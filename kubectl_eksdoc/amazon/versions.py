@@ -1,13 +1,13 @@
-"""Versions of Kubernetes on EKS: how far nodes may be behind, how long each is supported, and the steps of an upgrade.
+"""Kubernetes versions on EKS: version skew of nodes, minor upgrade steps, support calendar, and add-on versions.
 
 Sources: kubernetes.io, Version Skew Policy (kubelet, kube-proxy); EKS user guide, update-cluster. Patches do not count.
 
-The way of the control plane: one minor at a time and never backwards, but for a week of rollback.
+The control plane is upgraded one minor at a time and never downgraded, except for one week of rollback.
 
 Sources: EKS user guide, update-cluster and rollback-cluster; botocore 1.44.5, eks/2017-11-01 (UpdateClusterVersion,
 UpdateType VersionRollback).
 
-The answer "does it fit": what every table of upgrades speaks in.
+`Fit` and `SourcedVerdict` are the result type of all tables of upgrades.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, file, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
-if TYPE_CHECKING:  # who checks files alone must not pay for what AWS tells
+if TYPE_CHECKING:  # a check of manifests alone must not load the AWS types
     from kubectl_eksdoc.model.eks import ClusterVersion
 
 
 class Fit(str, Enum):
-    """Of one thing's version to another's."""
+    """Compatibility of one version with another."""
 
     FITS = "fits"
     TOO_OLD = "too old"
     TOO_NEW = "too new"
-    UNTESTED = "untested"  # its makers test others, and do not say that this one fails
-    ABSENT = "absent"  # and it has to be there
+    UNTESTED = "untested"  # its vendor tests other versions, and does not say that this one fails
+    ABSENT = "absent"  # not installed although required
     UNKNOWN = "unknown"
 
 
 @frozen
 class SourcedVerdict:
-    """`why` in a clause; `source` is None only where nothing is known."""
+    """`reason`: a clause; `source` is None only where nothing is known."""
 
     fit: Fit
     why: str
@@ -50,17 +50,17 @@ class SourcedVerdict:
 
 
 def minor_of(version: Version) -> Version:
-    """Without its patch."""
+    """The version without its patch."""
     return Version(version.major, version.minor)
 
 
 def in_words(version: Version) -> str:
-    """As EKS writes it, without the v: ``1.33``, ``1.33.1``."""
+    """The version as EKS writes it, without the v: ``1.33``, ``1.33.1``."""
     return str(version)[1:]
 
 
 def beyond(version: Version, read_to: Version, table: str) -> Unknown | None:
-    """That a `table` says nothing of a Kubernetes version, as it ends before; None where it reaches so far."""
+    """Unknown if `table` ends before that Kubernetes version; None if the table covers it."""
     if minor_of(version) > read_to:
         return Unknown(f"{table} ends with Kubernetes {in_words(read_to)}")
     return None
@@ -68,7 +68,7 @@ def beyond(version: Version, read_to: Version, table: str) -> Unknown | None:
 
 def may_be_behind(version: Version) -> int:
     """Minors that a kubelet or kube-proxy of that version may be older than the API server: two, or three from 1.25
-    on, which API servers of 1.28 are the first to meet."""
+    on; API servers of 1.28 are the first that it applies to."""
     known = basis("version-skew")
     return (basis("version-skew/older") if minor_of(version) < known.since else known).number
 
@@ -79,12 +79,12 @@ def kubelet_skew(control_plane: Version, kubelet: Version | None) -> SourcedVerd
 
 
 def kube_proxy_skew(control_plane: Version, kube_proxy: Version | None) -> SourcedVerdict:
-    """The same for a kube-proxy."""
+    """Whether the API server serves this kube-proxy; None: its version is not known."""
     return _behind("kube-proxy", control_plane, kube_proxy)
 
 
 def beside_kubelet(kube_proxy: Version | None, kubelet: Version | None) -> SourcedVerdict:
-    """Whether a kube-proxy may run on a node with that kubelet: as many minors older or newer."""
+    """Whether a kube-proxy may run on a node with that kubelet: as many minors older or newer as the skew allows."""
     if kube_proxy is None or kubelet is None:
         return SourcedVerdict(
             Fit.UNKNOWN, f"the version of {'kube-proxy' if kube_proxy is None else 'the kubelet'} is unknown"
@@ -102,7 +102,7 @@ def beside_kubelet(kube_proxy: Version | None, kubelet: Version | None) -> Sourc
 
 @frozen
 class AfterStep:
-    """`verdict` once the control plane has `version`, the rest being left as it is."""
+    """`verdict` once the control plane has `version` and all other components are unchanged."""
 
     version: Version
     verdict: SourcedVerdict
@@ -113,7 +113,7 @@ Rule = Callable[[Version, Version | None], SourcedVerdict]
 
 
 def along(now: Version, steps: Sequence[Version], other: Version | None, rule: Rule) -> tuple[AfterStep, ...]:
-    """Now, and after each of the steps of a path."""
+    """The skew now, and after each of the steps of a path."""
     return tuple(AfterStep(minor_of(each), rule(each, other)) for each in (now, *steps))
 
 
@@ -142,7 +142,7 @@ def _minors(number: int) -> str:
 
 @frozen
 class NoPath:
-    """`why` in a clause."""
+    """`reason`: a clause."""
 
     why: str
 
@@ -152,7 +152,7 @@ class NoPath:
 
 
 def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
-    """Every version that the control plane goes through, `target` the last; none where it is there already. Patches do
+    """Every version that the control plane goes through, `target` the last; none where it is at the target. Patches do
     not count: EKS chooses them."""
     here, there = minor_of(now), minor_of(target)
     if here.major != there.major:
@@ -165,7 +165,7 @@ def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
 
 @frozen
 class RollbackCondition:
-    """`clause` must hold; of a `doubt`, it contradicts another source."""
+    """`clause` must hold; with `doubt`, it contradicts another source."""
 
     clause: str
     source: KnowledgeSource
@@ -176,18 +176,18 @@ ROLLBACK_CONDITIONS = records(RollbackCondition, "rollback")
 
 
 def rollback_for() -> timedelta:
-    """How long after its end an upgrade can be taken back."""
+    """How long after its end an upgrade can be rolled back."""
     return timedelta(days=basis("rollback").number)
 
 
 def rollback_leaves() -> str:
-    """What a rollback does not touch, one after the other."""
+    """What a rollback does not change, as a list in words."""
     return ", ".join(file("rollback")["leaves"])
 
 
 def rollback_left(now: datetime, upgraded: datetime | Unknown | None) -> timedelta | Unknown:
-    """How long the upgrade that ended at `upgraded` can still be taken back, if all else holds; nothing is left at 7
-    days. None: EKS tells of no upgrade."""
+    """How long the upgrade that ended at `upgraded_at` can still be rolled back, if all other conditions hold; 0 after
+    7 days. None: EKS lists no upgrade."""
     if upgraded is None:
         return timedelta(0)
     if isinstance(upgraded, Unknown):
@@ -197,7 +197,7 @@ def rollback_left(now: datetime, upgraded: datetime | Unknown | None) -> timedel
     return max(timedelta(0), upgraded + rollback_for() - now)
 
 
-# Versions of add-ons: which one an update goes to, and by which others.
+# Versions of add-ons: the target of an update, and the versions between.
 
 
 LATEST = "latest"
@@ -205,8 +205,8 @@ _BY_MINORS = frozenset(("vpc-cni",))
 
 
 def target(offered: AddonVersions, kubernetes: str, wish: str) -> str:
-    """The version that is meant: `wish`, the newest for that Kubernetes version (``latest``), or without a wish the one
-    that EKS marks as its default; "" where none is."""
+    """The target version: `requested`, the newest for that Kubernetes version (``latest``), or without a request the
+    default of EKS; "" where there is none."""
     if wish and wish != LATEST:
         return wish
     fitting = [each for each in offered.versions if any(fit.kubernetes == kubernetes for fit in each.fits)]
@@ -216,22 +216,22 @@ def target(offered: AddonVersions, kubernetes: str, wish: str) -> str:
 
 
 def is_offered(offered: AddonVersions, kubernetes: str, version: str) -> bool:
-    """For that Kubernetes version."""
+    """Whether EKS offers the version for that Kubernetes version."""
     return any(
         each.version == version and any(fit.kubernetes == kubernetes for fit in each.fits) for each in offered.versions
     )
 
 
 def offered_for(offered: AddonVersions, *kubernetes: str) -> tuple[str, ...]:
-    """Those for all of these Kubernetes versions, the newest first."""
+    """The versions for all of these Kubernetes versions, the newest first."""
     return tuple(
         each.version for each in offered.versions if {fit.kubernetes for fit in each.fits}.issuperset(kubernetes)
     )
 
 
 def steps(addon: str, offered: AddonVersions, kubernetes: str, now: str, to: str) -> tuple[str, ...]:
-    """The versions to go by, `to` the last: of each minor between, the newest that is offered. Only one where the
-    add-on may skip minors, or where the versions are none."""
+    """The versions to install in turn, `target` the last: of each minor between, the newest that is offered. Only
+    `target` where the add-on may skip minors, or where a version cannot be parsed."""
     old, new = parse(now), parse(to)
     if addon not in _BY_MINORS or old is None or new is None:
         return (to,)
@@ -246,8 +246,8 @@ def steps(addon: str, offered: AddonVersions, kubernetes: str, now: str, to: str
 
 
 def on_the_way(offered: AddonVersions, kubernetes: str, now: str, to: str) -> tuple[str, ...]:
-    """Every version that EKS offers for that Kubernetes version, newer than `now` and up to `to`, the oldest first;
-    none where one of the two is no version."""
+    """Every version that EKS offers for that Kubernetes version, newer than `current` and up to `target`, the oldest
+    first; none where one of the two cannot be parsed."""
     old, new = parse(now), parse(to)
     if old is None or new is None:
         return ()
@@ -261,22 +261,22 @@ def on_the_way(offered: AddonVersions, kubernetes: str, now: str, to: str) -> tu
 
 
 def skips_minors(addon: str, now: str, to: str) -> bool:
-    """Whether `to` is further away from `now`, up or down, than AWS recommends to go at once."""
+    """Whether `target` is further away from `current`, up or down, than AWS recommends at once."""
     old, new = parse(now), parse(to)
     if addon not in _BY_MINORS or old is None or new is None:
         return False
     return old.major != new.major or abs(old.minor - new.minor) > 1
 
 
-# How long EKS supports a Kubernetes version, what happens at the end, and what staying costs.
+# EKS support of a Kubernetes version: its end, what EKS does then, and the price of extended support.
 
 
 HOURS_A_MONTH = 730
 
 
 def prices() -> tuple[Decimal, Decimal]:
-    """US dollars for each hour of a cluster, in standard and in extended support: that is all of it, not on top (from
-    2024-04-01)."""
+    """US dollars per hour of a cluster, in standard and in extended support: each is the full price, not a surcharge
+    (from 2024-04-01)."""
     standard, extended = (basis(rule).number for rule in ("support-price", "support-price/extended"))
     return Decimal(standard).scaleb(-2), Decimal(extended).scaleb(-2)
 
@@ -288,7 +288,7 @@ def extra_a_month() -> Decimal:
 
 
 STANDARD_POLICY, EXTENDED_POLICY = "STANDARD", "EXTENDED"
-"""``upgradePolicy.supportType``: a wish for the end of standard support, not what is being billed."""
+"""``upgradePolicy.supportType``: what happens at the end of standard support, not the present billing."""
 
 LIVE = KnowledgeSource("EKS, DescribeClusterVersions")
 
@@ -308,7 +308,7 @@ class CalendarRow:
 
 ROWS = records(CalendarRow, "calendar")
 AS_OF = date.fromisoformat(file("calendar")["source"]["read"])
-"""When they were read; what DescribeClusterVersions says now is newer."""
+"""When the rows were read; an answer of DescribeClusterVersions is newer."""
 
 
 class SupportPhase(str, Enum):
@@ -322,8 +322,9 @@ class SupportPhase(str, Enum):
 
 @frozen
 class Support:
-    """Of one version on the day `today`. `extended_ends` is None where extended support was never offered, either end
-    where it is not told. `as_of`: the day of the table, None where EKS itself said it; `instead`: why the table, then.
+    """Support of one version on the day `today`. `extended_ends` is None where extended support was never offered;
+    either end is None where it is not known. `as_of`: the day of the table, None for an answer of EKS itself;
+    `table_reason`: why the table is used.
     """
 
     version: Version
@@ -337,22 +338,22 @@ class Support:
 
     @property
     def standard_days(self) -> int | None:
-        """Days left to the end of standard support, 0 on that day, less after it."""
+        """Days left to the end of standard support, 0 on that day, negative after it."""
         return None if self.standard_ends is None else (self.standard_ends - self.today).days
 
     @property
     def extended_days(self) -> int | None:
-        """The same for extended support."""
+        """Days left to the end of extended support, 0 on that day, negative after it."""
         return None if self.extended_ends is None else (self.extended_ends - self.today).days
 
     @property
     def extra_a_month(self) -> Decimal:
-        """US dollars that its age costs now, in a month of 730 hours."""
+        """US dollars that the old version costs in addition, in a month of 730 hours."""
         return extra_a_month() if self.phase is SupportPhase.EXTENDED else Decimal(0)
 
 
 def support(version: Version, today: date, live: Sequence[ClusterVersion] | Unknown) -> Support | Unknown:
-    """As EKS says it; by the table where EKS was not asked or does not list the version."""
+    """The support as EKS lists it; from the table where EKS was not asked or does not list the version."""
     day = _day(today)
     if not isinstance(live, Unknown):
         told = next((each for each in live if _is(each, version)), None)
@@ -370,7 +371,7 @@ def support(version: Version, today: date, live: Sequence[ClusterVersion] | Unkn
 
 
 class SupportEnd(str, Enum):
-    """What EKS does."""
+    """What EKS does at the end of support."""
 
     AUTO_UPGRADE = "EKS upgrades the control plane by itself; nodes stay as they are"
     EXTENDED_BILLING = "extended support begins and is billed"
@@ -378,7 +379,7 @@ class SupportEnd(str, Enum):
 
 @frozen
 class SupportEnding:
-    """`on`: from that day on, None where the day is not told."""
+    """`from_day`: None where the day is not known."""
 
     what: SupportEnd
     on: date | None
@@ -387,7 +388,7 @@ class SupportEnding:
 
 
 def next_ending(of: Support, policy: str) -> SupportEnding | Unknown:
-    """What happens next if nobody upgrades. `policy`: the cluster's `upgradePolicy.supportType`, "" if not told."""
+    """What EKS does next without an upgrade. `policy`: the cluster's `upgradePolicy.supportType`, "" if not known."""
     overdue, by_policy = basis("support-end/overdue").source, basis("support-end/policy").source
     if of.phase is SupportPhase.ENDED:
         last = of.extended_ends or of.standard_ends
@@ -451,7 +452,7 @@ def _of(moment: datetime | None) -> date | None:
 
 
 def _day(moment: date) -> date:
-    """In UTC, where it is a moment; one without a zone is taken for UTC."""
+    """The day in UTC; a time without a zone is taken as UTC."""
     if not isinstance(moment, datetime):
         return moment
     return (moment if moment.tzinfo is None else moment.astimezone(timezone.utc)).date()

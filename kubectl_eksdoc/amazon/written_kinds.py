@@ -1,7 +1,7 @@
-"""Of which resources the objects are looked at, to find what was written in a version that goes or is gone.
+"""Objects written in removed API versions: the kinds to list, and the API versions recorded in an object.
 
-An object is listed in any version that the server serves; the newest that is known comes first, and the older ones
-stand beside it. Source of what is served: `removed_apis`.
+An object is listed in any version that the server serves; the newest known version is tried first, then the older
+ones. Source of the served versions: `removed_apis`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.quantities import Version
 from .removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
 
 OLDEST = Version(1, 21)
-"""From which an upgrade is looked at: EKS runs none that is older (EKS user guide, versions in extended support, and
+"""The oldest version that is considered: EKS runs no older cluster (EKS user guide, versions in extended support, and
 what it upgraded by itself)."""
 
 _LATE = Version(1, 99)
@@ -29,7 +29,7 @@ _LATE = Version(1, 99)
 
 @frozen
 class ApiKinds:
-    """All `kinds` with a trait, which the file explains."""
+    """All `kinds` with a trait; the data file explains the traits."""
 
     trait: str
     kinds: tuple[str, ...]
@@ -44,13 +44,13 @@ def _has(row: RemovedApi, trait: str) -> bool:
 
 
 def going(now: Version, target: Version) -> tuple[Resource, ...]:
-    """Those of which a version goes on the way; alpha ones EKS does not serve."""
+    """The kinds with a version that is removed between the two; EKS does not serve alpha versions."""
     rows = (row for row in gone_on_the_way(now, target) if _listed(row) and not row.alpha)
     return tuple(dict.fromkeys(map(resource_of, rows)))
 
 
 def resource_of(row: RemovedApi) -> Resource:
-    """The same for all rows that are about the same objects, in whatever group they were before."""
+    """The same resource for all rows that are about the same objects, in any of their former groups."""
     group = _home(row)
     versions = tuple(sorted(set(_versions(group, row.kind)), key=_age, reverse=True))
     return Resource(row.kind, row.resource, group, versions[0], not _has(row, "cluster_scoped"), older=versions[1:])
@@ -61,7 +61,7 @@ def _listed(row: RemovedApi) -> bool:
 
 
 def _home(row: RemovedApi) -> str:
-    """The group that has the objects since Kubernetes 1.16 at the latest."""
+    """The group of the objects since Kubernetes 1.16 at the latest."""
     if row.group == "extensions" and row.kind == "PodSecurityPolicy":
         return "policy"
     found = instead(row, _LATE)
@@ -69,7 +69,7 @@ def _home(row: RemovedApi) -> str:
 
 
 def _versions(group: str, kind: str) -> Iterator[str]:
-    """Of the group, each in which a server has served the kind."""
+    """All versions of the group in which a server has served the kind."""
     for row in (each for each in ROWS if each.kind == kind):
         if row.group == group:
             yield row.version
@@ -83,35 +83,34 @@ _STAGES = {"alpha": 0, "beta": 1}
 
 
 def _age(version: str) -> tuple[int, int, int]:
-    """As API servers order them: stable ones, then beta, then alpha, the highest number first."""
+    """The order of API servers: stable versions, then beta, then alpha, the highest number first."""
     found = _VERSION.match(version)
     if found is None:
         return -1, 0, 0
     return _STAGES.get(found[2] or "", 2), int(found[1]), int(found[3] or 0)
 
 
-# In which API version an object was written, by what it says of itself: kubectl's annotation, and its managedFields.
+# The API versions that an object was written in, by its own records: kubectl's annotation, and its managedFields.
 #
-# An API server hands out every object in every version that it serves: that one is listed as ``policy/v1beta1`` is no
-# proof of anything. What was written stays written down for long, too, so each sign comes with what else may explain
-# it.
+# An API server returns every object in every version that it serves: that an object is listed as ``policy/v1beta1``
+# proves nothing. The records also stay for a long time, so each one comes with other possible explanations.
 #
-# Sources: kubectl pkg/util/apply.go (GetOriginalConfiguration); apimachinery meta/v1 ManagedFieldsEntry (an entry each
-# for manager, operation, apiVersion and subresource); public listings of EKS
-# clusters for the objects that EKS brings (confidence: medium).
+# Sources: kubectl pkg/util/apply.go (GetOriginalConfiguration); apimachinery meta/v1 ManagedFieldsEntry (one entry for
+# each manager, operation, apiVersion and subresource); public listings of EKS clusters for the objects that EKS creates
+# (confidence: medium).
 
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def row_of(sign: Written) -> RemovedApi | None:
-    """What the table of removed APIs has of it."""
+    """The row of the written version in the table of removed APIs."""
     return removed_api(sign.api_version, sign.kind)
 
 
 def written(found: Doc, last_applied: Any = None) -> tuple[Written, ...]:
-    """Of an object as an API server shows it, with its managedFields. `last_applied`: what its annotation
-    `LAST_APPLIED` holds, decoded; None where there is none, and anything that is no object says nothing."""
+    """The versions that an object from an API server was written in, from its managedFields and annotation.
+    `last_applied`: the decoded value of its annotation `LAST_APPLIED`; None without it, and ignored if no object."""
     return (*_applied(last_applied), *_managed(found))
 
 
@@ -138,13 +137,13 @@ def _managed(found: Doc) -> Iterator[Written]:
 
 
 KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
-"""Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server brings and keeps ("true")."""
+"""Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server creates and updates ("true")."""
 
 
 @frozen
 class NoChangeNeeded:
-    """`why` nobody has to change anything, in a clause: it was written by one of `managers`, names an object that it
-    brings (`objects`, by kind), or is in an API group where the annotation `kept_by` says that it keeps the object."""
+    """`why` no change is needed, a clause. Matches if one of `managers` wrote it, if it is one of the built-in
+    `objects` (names by kind), or if the annotation `kept_by` shows, in that API `group`, that a controller keeps it."""
 
     why: str
     managers: tuple[str, ...]
@@ -166,7 +165,7 @@ _OWN = records(NoChangeNeeded, "own_writers")
 
 
 def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> NoChangeNeeded | None:
-    """Why this sign on the object of that name is none of the user's manifests or clients; None where it may be."""
+    """Why the record is not from the user's manifests or clients; None where it may be."""
     return next((each for each in _OWN if each.fits(sign, name, annotations or {})), None)
 
 
@@ -174,4 +173,4 @@ STAYS = (
     "both stay until the same manager writes again: the annotation until the next kubectl apply, an entry of"
     " managedFields for as long as its manager owns a field in that version, also after its manifest was changed"
 )
-"""Why a sign may be of long ago; the entry's time tells when it wrote last."""
+"""Why a record may be old; the entry's time is that of the last write."""

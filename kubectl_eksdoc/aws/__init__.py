@@ -1,9 +1,9 @@
-"""AWS, for one cluster. The only importer of `boto3`, which is loaded when something is asked first.
+"""AWS API access for one cluster. The only importer of `boto3`, which is loaded with the first request.
 
-Whatever answers a question has `ask(question, parameters)`: `refusals` asks AWS, `recorded` what was written down, the
-built-in demo what stands in it. `eks` makes facts of answers; `asking` checks first that they are about the cluster
-that kubectl talks to.
+Every `AwsClient` has `ask(operation, parameters)`: `refusals` sends it to AWS, `recorded` answers from a recording, the
+demo from its data. `eks` decodes answers into facts; `asking` first verifies that they are about the cluster that
+kubectl is connected to.
 
-Belongs here: credentials, requests, retries, paging, counting, errors in words, answers made facts.
+Belongs here: credentials, requests, retries, paging, counting, error messages, decoding of answers.
 Never here: a decision about what was read.
 """

@@ -1,4 +1,4 @@
-"""All that AWS is asked for one add-on's update: four questions, two at a time."""
+"""AWS data for the update of one EKS add-on: four questions, two at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from . import eks
 from .asking import VerifiedCluster, at_once, together
 from .eks import kept_values
 
-# What the charts of EKS's add-ons set where nobody configures it, by version: known of vpc-cni.
+# Default values of the Helm charts of EKS add-ons, by version; only those of vpc-cni are known.
 
 
 _OWN_VERSION = ("env", "VPC_CNI_VERSION")
@@ -35,7 +35,7 @@ _ADDON = "vpc-cni"
 
 @frozen
 class ChartValues:
-    """`patch`: values as a merge patch of the version before it."""
+    """`patch`: values as a merge patch of the previous version."""
 
     addon: str
     version: Version
@@ -45,7 +45,7 @@ class ChartValues:
 
 @frozen
 class ChartVariable:
-    """`deprecated`: from which version on."""
+    """An environment variable. `deprecated`: since which version."""
 
     addon: str
     name: str
@@ -60,10 +60,10 @@ _VARIABLES = records(ChartVariable, "chart_variables")
 
 
 def chart_defaults(addon: str, version: str) -> Doc | Unknown:
-    """The chart's values of an add-on's version, such as ``v1.12.6-eksbuild.1``; the chart's own is what stands
-    before ``-eksbuild``.
+    """The chart's default values for an add-on's version, such as ``v1.12.6-eksbuild.1``; the version of the chart is
+    the part before ``-eksbuild``.
 
-    Of a version between two that the table has: the older one's, if both say the same but for their own version.
+    For a version between two of the table: the values of the older one, if both differ only in their own version.
     """
     if addon != _ADDON:
         return Unknown(f"which defaults the chart of {addon} has is not known here, only those of {_ADDON}")
@@ -87,7 +87,7 @@ def chart_defaults(addon: str, version: str) -> Doc | Unknown:
 
 @lru_cache(maxsize=1)
 def variables() -> frozenset[str]:
-    """The names of all that a chart sets or the README documents."""
+    """The names of all variables that a chart sets or the README documents."""
     charts = _vpc_cni().values()
     set_there = (name for values in charts for path in _ENV for name in at(values, *path) or ())
     return frozenset((*set_there, *(each.name for each in _VARIABLES)))
@@ -98,7 +98,7 @@ _ENV = (("env",), ("init", "env"), ("nodeAgent", "env"))
 
 @lru_cache(maxsize=1)
 def _vpc_cni() -> dict[Version, Doc]:
-    """The oldest first."""
+    """The values by version, the oldest first."""
     found: dict[Version, Doc] = {}
     values: Doc = {}
     for each in _VALUES:
@@ -107,7 +107,7 @@ def _vpc_cni() -> dict[Version, Doc]:
 
 
 def _patched(values: Doc, patch: Doc) -> Doc:
-    """A merge patch (RFC 7386): null takes away."""
+    """Apply a merge patch (RFC 7386): null removes a key."""
     made = {key: value for key, value in values.items() if patch.get(key, value) is not None or key not in patch}
     for key, value in patch.items():
         old = made.get(key)
@@ -119,10 +119,10 @@ def _patched(values: Doc, patch: Doc) -> Doc:
 
 
 def installed(of: VerifiedCluster, name: str, told: object) -> Addon:
-    """Of what EKS says of an add-on, without which nothing can be said at all.
+    """The add-on in an answer of EKS, which everything else requires.
 
     Raises:
-        AwsMissing: it is no add-on of the cluster.
+        AwsMissing: the cluster has no such EKS add-on.
         AwsDenied: it may not be described.
     """
     if isinstance(told, Absent):
@@ -137,12 +137,12 @@ def installed(of: VerifiedCluster, name: str, told: object) -> Addon:
 
 
 def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
-    """`wish`: a version, ``latest``, "" for the one that EKS marks as default, or None for the one that is installed.
+    """`requested`: a version, ``latest``, "" for EKS's default version, or None for the installed version.
 
     Raises:
-        AwsMissing: it is no add-on of the cluster.
+        AwsMissing: the cluster has no such EKS add-on.
         AwsDenied: it may not be described.
-        UsageError: the version that is meant cannot be told.
+        UsageError: the requested version is not known.
         AwsError: as `AwsClient.ask`.
     """
     told = together({"addon": lambda: eks.addon(of, name), "offered": lambda: eks.versions_of(of, name)})
@@ -162,7 +162,7 @@ def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
 
 
 def installed_side(of: VerifiedCluster, name: str, wish: str | None = None) -> AddonSide | Absent | Unknown:
-    """As it is installed; Absent where EKS does not manage it. `wish`: as `addon_side`.
+    """The side of an installed add-on; Absent where EKS does not manage it. `requested`: as `addon_side`.
 
     Raises:
         AwsError: nothing can be asked.
@@ -176,10 +176,10 @@ def installed_side(of: VerifiedCluster, name: str, wish: str | None = None) -> A
 
 
 def creation_side(of: VerifiedCluster, name: str, wish: str) -> AddonSide:
-    """Of an add-on that EKS does not manage yet: it has no version and no values. `wish` as `addon_side`.
+    """The side of an add-on that is not an EKS add-on yet, without version and values. `requested`: as `addon_side`.
 
     Raises:
-        AwsMissing: EKS knows no such add-on.
+        AwsMissing: EKS offers no such add-on.
         UsageError, AwsError: as `addon_side`.
     """
     told = eks.addon_versions(of, name)
@@ -218,22 +218,22 @@ def _target(of: VerifiedCluster, offered: object, name: str, wish: str) -> str:
 
 
 def version_side(of: VerifiedCluster, name: str, version: str) -> VersionSide:
-    """One question."""
+    """The defaults and the schema of one version, with one question."""
     told = known_or_unknown(eks.addon_configuration(of, name, version))
     return VersionSide(version, chart_defaults(name, version), told if isinstance(told, Unknown) else told.schema)
 
 
-# All that AWS is asked of an add-on that was updated already: how it is, and its latest updates, two at a time.
+# AWS data for an add-on after an update: its state and its latest updates, two questions at a time.
 
 
 _ADDON_UPDATE = "AddonUpdate"
 
 
 def addon_past(of: VerifiedCluster, name: str, update: str) -> AddonPast:
-    """`update`: the id of the one that is looked at, "" for the latest.
+    """`update_id`: of the update that is checked, "" for the latest.
 
     Raises:
-        AwsMissing: it is no add-on of the cluster, or no update of it.
+        AwsMissing: the cluster has no such EKS add-on, or the add-on no such update.
         AwsDenied: it may not be described.
         AwsError: as `AwsClient.ask`.
     """
@@ -266,7 +266,7 @@ def _chosen(
     of: VerifiedCluster, name: str, update: str, history: UpdateHistory | Unknown
 ) -> EksAddonUpdate | Unknown | Absent:
     if not update:
-        # Of the add-on itself. One that could not be described may be the latest: then nobody knows.
+        # The latest update of the add-on itself; if one could not be described, that one may be the latest.
         if isinstance(history, Unknown):
             return history
         unknown = [each for each in history.updates if isinstance(each, Unknown)]

@@ -1,4 +1,4 @@
-"""How AWS is asked, whoever answers, many questions at once, and whether the answers are of this cluster."""
+"""AWS requests: one question to an `AwsClient`, concurrent questions, and verification of the EKS cluster."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 AT_ONCE = 8
-"""So many requests are under way: fewer than EKS throttles at (10 a second for most of what it describes)."""
+"""Concurrent requests: below the throttling limit of EKS (10 a second for most Describe operations)."""
 
 
 class AwsClient(Protocol):
-    """Answers as botocore shapes them, of all pages, without ``ResponseMetadata``; times have a time zone."""
+    """A client with responses as botocore shapes them: all pages, no ``ResponseMetadata``, times with a time zone."""
 
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
-        """
+        """The response to one operation.
+
         Raises:
             AwsDenied: IAM does not allow it.
-            AwsMissing: there is no such thing.
-            AwsThrottled: AWS was asked too often, and waiting did not help.
+            AwsMissing: the resource does not exist.
+            AwsThrottled: the request was throttled, and retries did not help.
             AwsRefused: AWS does not answer this question, for a reason of its own.
             AwsError: nothing can be asked: no credentials, no network, or AWS refuses.
         """
@@ -45,10 +46,10 @@ class AwsClient(Protocol):
 
 
 def answered(aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T:
-    """What is `made` of the answer.
+    """The parsed response.
 
     Raises:
-        AwsRefused: also where the answer is not what it should be, as in a snapshot that somebody has edited.
+        AwsRefused: also for a response of an unexpected form, as in an edited snapshot.
         AwsDenied, AwsMissing, AwsThrottled, AwsError: as `AwsClient.ask`.
     """
     answer = aws.ask(question, parameters)
@@ -62,7 +63,7 @@ def answered(aws: AwsClient, question: AwsOperation, parameters: Mapping[str, An
 def known(
     aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
 ) -> T | Unknown:
-    """What is `made` of the answer. What may not be asked, or not now, or is not answered, is unknown.
+    """The parsed response, or Unknown where it is denied, throttled or refused.
 
     Raises:
         AwsMissing, AwsError: as `AwsClient.ask`.
@@ -78,7 +79,7 @@ def known(
 def found(
     aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
 ) -> T | Unknown | Absent:
-    """As `known`; that there is no such thing is an answer, too."""
+    """As `ask_or_unknown`, with Absent for a resource that does not exist."""
     try:
         return known(aws, question, parameters, made)
     except AwsMissing as error:
@@ -88,7 +89,7 @@ def found(
 def there(
     aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
 ) -> T | Unknown:
-    """As `known`, of what is nothing by itself: where there is no such thing, that is why it is unknown."""
+    """As `ask_or_unknown`, for a part of another resource: a missing part is the reason why it is unknown."""
     return known_or_unknown(found(aws, question, parameters, made))
 
 
@@ -100,26 +101,26 @@ def _checked(said: Mapping[str, Any], name: str, right: Callable[[Any], bool], w
 
 
 def text(said: Mapping[str, Any], name: str) -> str:
-    """ "" where it is not said.
+    """A text field; "" where it is missing.
 
     Raises:
-        TypeError: it is none, as in a snapshot that somebody has edited.
+        TypeError: it is not a text, as in an edited snapshot.
     """
     return _checked(said, name, lambda value: isinstance(value, str), "a text") or ""
 
 
 def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """As `text`, of a list of them."""
+    """A field with a list of texts, as `text_field`."""
     return tuple(_checked(said, name, lambda value: _all_are(str, value), "a list of texts") or ())
 
 
 def tags(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Sorted, by their keys, as EKS tells them."""
+    """The tags as EKS writes them, sorted by key."""
     return tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items()))
 
 
 def moment(said: Mapping[str, Any], name: str) -> datetime | None:
-    """As `text`; None where it is not said. Times of AWS have a time zone."""
+    """A time field, as `text_field`; None where it is missing. Times of AWS have a time zone."""
     found: datetime | None = _checked(
         said, name, lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a time"
     )
@@ -127,7 +128,7 @@ def moment(said: Mapping[str, Any], name: str) -> datetime | None:
 
 
 def parts(said: Mapping[str, Any], name: str) -> tuple[Json, ...]:
-    """As `texts`, of a list of structures."""
+    """A field with a list of structures, as `text_field`."""
     return tuple(_checked(said, name, lambda value: _all_are(dict, value), "a list of structures") or ())
 
 
@@ -136,10 +137,10 @@ def _all_are(kind: type, value: object) -> bool:
 
 
 def name_of(said: Mapping[str, Any], name: str) -> str:
-    """As `text`, of what is nothing without it.
+    """A text field that has to be there.
 
     Raises:
-        KeyError: it is not said.
+        KeyError: it is missing or empty.
     """
     found = text(said, name)
     if not found:
@@ -148,13 +149,13 @@ def name_of(said: Mapping[str, Any], name: str) -> str:
 
 
 def number(said: Mapping[str, Any], name: str) -> int | None:
-    """As `text`; None where it is not said."""
+    """A field with a whole number, as `text_field`; None where it is missing."""
     found: int | None = _checked(said, name, lambda value: type(value) is int, "a whole number")
     return found
 
 
 def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
-    """What `ask` gives for each key, in their order; at most `AT_ONCE` at a time.
+    """The result of `ask` for each key, in their order; at most `MAX_CONCURRENT_REQUESTS` at a time.
 
     Raises:
         whatever `ask` raises: the first by the order of the keys.
@@ -167,50 +168,51 @@ def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
 
 
 def together(asks: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """What each gives, asked `at_once`."""
+    """The result of each question by its name, asked concurrently."""
     return dict(at_once(asks, lambda name: asks[name]()))
 
 
 def metric_query(
     ident: str, namespace: str, metric: str, dimensions: Mapping[str, str], period_s: int, statistic: str
 ) -> Json:
-    """Of CloudWatch's GetMetricData."""
+    """A query of CloudWatch's GetMetricData."""
     named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
     of = {"Namespace": namespace, "MetricName": metric, "Dimensions": named}
     return {"Id": ident, "MetricStat": {"Metric": of, "Period": period_s, "Stat": statistic}}
 
 
-# Nothing that AWS says is believed before it is known to be about the cluster that kubectl talks to.
+# Verification that answers are about the cluster that kubectl is connected to; no answer is used before it.
 #
-# A context may name a cluster of one account while the credentials at hand are of another one, where there may be a
-# cluster of the same name.
+# A context may name a cluster of one account while the credentials are of another account, which may have a cluster of
+# the same name.
 
 
-# What EKS calls unhealthy in a cluster, a node group or an add-on. Source of the shapes: botocore 1.44.5,
+# Health issues of a cluster, a node group or an add-on, as EKS reports them. Source of the shapes: botocore 1.44.5,
 # eks/2017-11-01.
 
 
 def issues(said: Json) -> tuple[Issue, ...]:
-    """Of what was described.
+    """The health issues of a described resource.
 
     Raises:
-        TypeError: they are none.
+        TypeError: they are of another form.
     """
     found = parts(said.get("health") or {}, "issues")
     return tuple(issue(each, "code", "message") for each in found)
 
 
 def issue(said: Json, code: str, message: str) -> Issue:
-    """By the names of its fields. EKS repeats what an API server said, and that repeats values: none that looks like a
-    secret is taken."""
+    """A health issue; `code_field`, `message_field`: names of its fields. EKS repeats messages of an API server, which
+    repeat values: values that look like a secret are redacted."""
     return Issue(text(said, code), hidden(text(said, message)), texts(said, "resourceIds"))
 
 
-# Whose credentials are used, and which cluster they see: all that may be asked before anything is believed.
+# The caller and the cluster: the only requests before the cluster is verified.
 
 
 def caller_of(aws: AwsClient) -> Caller:
-    """
+    """The account and ARN of the credentials.
+
     Raises:
         AwsError: as `AwsClient.ask`.
     """
@@ -218,9 +220,10 @@ def caller_of(aws: AwsClient) -> Caller:
 
 
 def cluster_named(aws: AwsClient, name: str) -> EksCluster:
-    """
+    """The cluster of that name.
+
     Raises:
-        AwsMissing: there is none of that name in the account and region.
+        AwsMissing: the account and region have no cluster of that name.
         AwsError: as `AwsClient.ask`.
     """
     return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
@@ -249,7 +252,7 @@ def _cluster(said: Json) -> EksCluster:
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 _EKS_HOST = re.compile(r"\.eks\.amazonaws\.com(?:\.cn)?\.?\Z|\.eks\.[a-z0-9-]+\.api\.|\.api\.aws\.?\Z")
-"""Addresses that EKS gives to clusters: with one address family, and with both."""
+"""Host names of EKS cluster endpoints: IPv4 only, and dual-stack."""
 
 _NOT_BELIEVED = (
     "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context."
@@ -258,8 +261,8 @@ _NOT_BELIEVED = (
 
 @frozen
 class VerifiedCluster:
-    """The cluster, and whose credentials see it: what any other question needs. `by`: how it was recognised, a
-    clause."""
+    """The cluster, and the credentials that can describe it: required for all other questions. `matched_by`: how it was
+    matched with the cluster of kubectl, a clause."""
 
     aws: AwsClient = field(repr=False, compare=False)
     cluster: EksCluster
@@ -268,9 +271,10 @@ class VerifiedCluster:
 
 
 def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
-    """
+    """The EKS cluster, if it is the one that kubectl is connected to.
+
     Raises:
-        UsageError: nothing says which cluster is meant.
+        UsageError: the name of the cluster is not known.
         AwsOtherCluster: it is another account, or another cluster.
         AwsMissing: there is no cluster of that name.
         AwsError: as `AwsClient.ask`.
@@ -300,7 +304,7 @@ def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
 
 
 def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
-    """Account and region of what is described are those that were asked; what is not said is not believed."""
+    """The account and region of the described cluster have to be the requested ones; a missing ARN is not accepted."""
     accounts = {cluster.account, caller.account, *filter(None, (access.account,))}
     if len(accounts) == 1 and cluster.account and cluster.region == access.region:
         return
@@ -312,8 +316,8 @@ def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
 
 
 def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
-    """How. An address of EKS decides alone, be it of the URL or the name that TLS expects; only behind a tunnel or a
-    proxy, where there is none, the certificate authority does, which no two clusters share."""
+    """How the clusters match. An EKS host name decides alone, in the URL or as TLS server name; only behind a tunnel or
+    a proxy, which hides it, the certificate authority decides: no two clusters share one."""
     if not access.server:
         raise AwsOtherCluster(
             f"cannot tell whether {cluster.arn} is the cluster that is read: its server is not known",
@@ -336,12 +340,12 @@ def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
 
 
 def _certificates(pem: str) -> set[str]:
-    """Each without its line ends; while authorities are changed there are two."""
+    """The certificates without line ends; there are two while a certificate authority is rotated."""
     return {"".join(each.split()) for each in _CERTIFICATE.findall(pem)}
 
 
 def _decoded(text: str) -> str:
-    """Of base64, "" where it is none."""
+    """The decoded text; "" where it is not base64."""
     try:
         return base64.b64decode(text).decode("ascii")
     except (binascii.Error, UnicodeDecodeError):
@@ -349,7 +353,7 @@ def _decoded(text: str) -> str:
 
 
 def _host(url: str) -> str:
-    """In lower case, without a port: ``https://ABC.gr7.eu-west-1.eks.amazonaws.com:443/`` has one, too."""
+    """The host name in lower case, without the port of ``https://ABC.gr7.eu-west-1.eks.amazonaws.com:443/``."""
     try:
         return (urlsplit(url).hostname or "").lower().rstrip(".")
     except ValueError:

@@ -1,7 +1,7 @@
-"""What EC2 says of instances and of what they are launched from, made facts. Source of the shapes: botocore 1.44.5,
-ec2/2016-11-15, autoscaling/2011-01-01.
+"""EC2 API answers as facts: instances, images, launch templates, and the use of node roles. Source of the shapes:
+botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01.
 
-Everything is asked for by filters, not by ids: EC2 refuses a whole request for one id that is gone meanwhile.
+All requests use filters instead of ids: EC2 refuses a complete request for one id that does not exist any more.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 def instances(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Instance | Absent | Unknown]:
-    """By id. Those of EKS Auto Mode are asked for by name, as an account may hide them (IncludeManagedResources)."""
+    """By id. Includes those of EKS Auto Mode, which an account may hide by default (IncludeManagedResources)."""
     return by_key(
         of,
         questions.INSTANCES,
@@ -60,7 +60,7 @@ def instances(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Instance 
 
 
 def images(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Image | Absent | Unknown]:
-    """By id. One that its owner has taken back is absent."""
+    """By id. An image that its owner has deregistered is absent."""
     return by_key(
         of,
         questions.IMAGES,
@@ -73,7 +73,7 @@ def images(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Image | Abse
 
 
 def template_version(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersion | Absent | Unknown:
-    """The one that `ref` means now: ``$Latest`` and ``$Default`` move."""
+    """The version that `ref` means now: ``$Latest`` and ``$Default`` change."""
     which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
     wanted = {**which, "Versions": [ref.version], "IncludeManagedResources": True}
     return found(of.aws, questions.TEMPLATE_VERSIONS, wanted, _template)
@@ -82,17 +82,17 @@ def template_version(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersion |
 def template_versions(
     of: VerifiedCluster, refs: Iterable[TemplateRef]
 ) -> Mapping[TemplateRef, TemplateVersion | Absent | Unknown]:
-    """One question for each that differs."""
+    """By reference, with one request for each distinct one."""
     return dict(at_once(dict.fromkeys(refs), lambda ref: template_version(of, ref)))
 
 
 def account_defaults(of: VerifiedCluster) -> SaidOptions | Unknown:
-    """What the account says of launches in this region that say nothing themselves."""
+    """The account's metadata options in this region, for launches that set none."""
     return known(of.aws, questions.METADATA_DEFAULTS, {}, lambda said: _said(said.get("AccountLevel", {})))
 
 
 def scaling_groups(of: VerifiedCluster, names: Iterable[str]) -> Mapping[str, ScalingGroup | Absent | Unknown]:
-    """By name."""
+    """Auto Scaling groups by name."""
     return by_key(
         of,
         questions.SCALING_GROUPS,
@@ -107,7 +107,7 @@ def scaling_groups(of: VerifiedCluster, names: Iterable[str]) -> Mapping[str, Sc
 def launch_configurations(
     of: VerifiedCluster, names: Iterable[str]
 ) -> Mapping[str, TemplateVersion | Absent | Unknown]:
-    """By name."""
+    """Launch configurations by name."""
     return by_key(
         of,
         questions.LAUNCH_CONFIGURATIONS,
@@ -133,8 +133,8 @@ def by_key(
     key_of: Callable[[T], str],
     gone: str,
 ) -> dict[str, T | Absent | Unknown]:
-    """Asked for `AwsOperation.at_once` at a time; a part that is not answered leaves the others as they are. `wanted`:
-    the parameters for a part; `gone`: what is said of a key without an answer."""
+    """The objects with `AwsOperation.at_once` keys per request; a failed request does not affect the others.
+    `parameters_of`: the parameters of one request; `absent_text`: the message for a key without an answer."""
 
     def asked(part: list[str]) -> tuple[T, ...] | Unknown:
         return there(of.aws, question, wanted(part), lambda said: tuple(made(said)))
@@ -174,7 +174,7 @@ _DECIDE = ("HttpTokens", "HttpEndpoint")
 
 
 def _options(said: Json) -> MetadataOptions | None:
-    """None where it lacks one of those that decide: of this instance they are not known, of the others they are."""
+    """None where a required option is missing: the options of this instance are unknown then."""
     hops = number(said, "HttpPutResponseHopLimit")
     if hops is None or any(said.get(name) is None for name in _DECIDE):
         return None
@@ -212,7 +212,7 @@ def _template(said: Json) -> TemplateVersion:
 
 
 def a_template_version(version: Json) -> TemplateVersion:
-    """One of those that DescribeLaunchTemplateVersions tells."""
+    """One version in a response of DescribeLaunchTemplateVersions."""
     data = version["LaunchTemplateData"]
     return TemplateVersion(
         id=name_of(version, "LaunchTemplateId"),
@@ -240,36 +240,36 @@ def _scaling_group(said: Json) -> ScalingGroup:
 
 
 def template_ref(said: Json) -> TemplateRef | None:
-    """Of a LaunchTemplateSpecification; without a version it is the default one. EKS writes its keys otherwise."""
+    """The reference in a LaunchTemplateSpecification, by default to the default version. EKS uses other field names."""
     ident = text(said, "LaunchTemplateId") or text(said, "id")
     name = text(said, "LaunchTemplateName") or text(said, "name")
     version = text(said, "Version") or text(said, "version") or "$Default"
     return TemplateRef(ident, name, version) if ident or name else None
 
 
-# What the role of nodes was used for: by CloudTrail's events of an instance, and by IAM's service last accessed data.
+# Use of the role of nodes: CloudTrail events of an instance, and IAM's service last accessed data.
 
 
 Wait = Callable[[float], object]
-"""Lets so many seconds pass."""
+"""Waits for a number of seconds."""
 
 
 def no_wait(_: float) -> None:
-    """Of answers that were recorded: only a service limits its requests, and takes its time over a report."""
+    """No wait, for recorded answers: only AWS limits requests, and needs time for a report."""
 
 
 _DAYS, _REPORTED_DAYS = 90, 400
 _PAGES, _PAUSE_S = 4, 0.5
-"""So many pages are read of each instance, with that pause between two."""
+"""Pages that are read for each instance, and the pause in seconds between two."""
 _LOOKS_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""The pauses before each time that a report is asked for."""
+"""The pauses in seconds before each request for a report."""
 _AGENT = 60
 
 
 def role_events(
     of: VerifiedCluster, instances: Sequence[str], at: datetime, wait: Wait = sleep
 ) -> Mapping[str, RoleUses | Unknown]:
-    """By instance. After one that is not answered the others are not asked about: no right, no time, or throttled."""
+    """By instance. After one Unknown answer (denied, timeout, throttled) the remaining instances are not requested."""
     found: dict[str, RoleUses | Unknown] = {}
     for ident in instances:
         found[ident] = told = _events(of, ident, at, wait, pause=bool(found))
@@ -310,7 +310,7 @@ def _events(of: VerifiedCluster, ident: str, at: datetime, wait: Wait, pause: bo
 
 
 def _event(said: Json, ident: str) -> tuple[datetime, RoleUse | None]:
-    """When it was, and None where other credentials than the instance's own were used."""
+    """The time of the event, and its use of the role; None for other credentials than those of the instance."""
     when = moment(said, "EventTime")
     if when is None:
         raise KeyError("EventTime")
@@ -325,7 +325,7 @@ def _event(said: Json, ident: str) -> tuple[datetime, RoleUse | None]:
 
 
 def last_accessed(of: VerifiedCluster, profiles: Sequence[str], wait: Wait = sleep) -> Mapping[str, RoleUses | Unknown]:
-    """Of the role of each instance profile, by the profile's ARN."""
+    """The use of the role of each instance profile, by the profile's ARN."""
     return dict(at_once(profiles, lambda profile: _reported(of, profile, wait)))
 
 
@@ -352,7 +352,7 @@ def _reported(of: VerifiedCluster, profile: str, wait: Wait) -> RoleUses | Unkno
 
 
 def _report(of: VerifiedCluster, job: str) -> RoleUses | Unknown | None:
-    """None where it is not complete."""
+    """None where the report is not complete."""
     uses: tuple[RoleUse, ...] = ()
     wanted: Json = {"JobId": job, "MaxItems": 1000}
     for _ in range(_PAGES):
@@ -368,7 +368,7 @@ def _report(of: VerifiedCluster, job: str) -> RoleUses | Unknown | None:
 
 
 def _accessed(said: Json) -> tuple[RoleUses, str] | Unknown | None:
-    """With what leads to the next page; services that were not used are listed, too."""
+    """The uses on a page, and the marker of the next page; services that were not used are listed in IAM, too."""
     status, completed = name_of(said, "JobStatus"), moment(said, "JobCompletionDate")
     if status == "IN_PROGRESS":
         return None
@@ -382,7 +382,7 @@ def _accessed(said: Json) -> tuple[RoleUses, str] | Unknown | None:
 
 
 def _told(of: VerifiedCluster, question: AwsOperation, wanted: Json, made: Callable[[Json], T]) -> T | Unknown:
-    """As `there`; a source that does not answer at all takes nothing else with it."""
+    """As `ask_existing`; an AwsError of one source becomes Unknown and does not affect the others."""
     try:
         return there(of.aws, question, wanted, made)
     except AwsError as error:

@@ -1,4 +1,6 @@
-"""What EKS says of a cluster that is believed, made facts. Source of the shapes: botocore 1.44.5, eks/2017-11-01."""
+"""EKS API answers of a verified cluster as facts, and its updates. Source of the shapes: botocore 1.44.5,
+eks/2017-11-01.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ from .asking import (
 
 
 def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknown:
-    """Those that EKS supports, and how long."""
+    """The Kubernetes versions that EKS supports, with their support dates."""
 
     def made(said: Json) -> tuple[ClusterVersion, ...]:
         return tuple(
@@ -66,18 +68,18 @@ def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknow
 
 
 def addon_names(of: VerifiedCluster) -> tuple[str, ...] | Unknown:
-    """Of those that EKS manages, sorted."""
+    """The names of the EKS add-ons, sorted."""
     wanted = {"clusterName": of.cluster.name}
     return known(of.aws, questions.ADDONS, wanted, lambda said: tuple(sorted(said["addons"])))
 
 
 def addons(of: VerifiedCluster) -> tuple[Addon | Unknown, ...] | Unknown:
-    """All of them, by name; what of them may not be asked is unknown each."""
+    """All EKS add-ons, by name; each one that may not be described is Unknown."""
     names = addon_names(of)
     if isinstance(names, Unknown):
         return names
     told = at_once(names, lambda name: addon(of, name))
-    return tuple(each for _, each in told if not isinstance(each, Absent))  # it was taken away meanwhile
+    return tuple(each for _, each in told if not isinstance(each, Absent))  # it was deleted meanwhile
 
 
 def addon(of: VerifiedCluster, name: str) -> Addon | Unknown | Absent:
@@ -102,7 +104,7 @@ def addon(of: VerifiedCluster, name: str) -> Addon | Unknown | Absent:
 def addon_versions(
     of: VerifiedCluster, name: str = "", kubernetes: str = ""
 ) -> tuple[AddonVersions, ...] | Unknown | Absent:
-    """Those of an add-on ("": of all), for a Kubernetes version ("": for any)."""
+    """The versions of an add-on ("": of all), for a Kubernetes version ("": for any)."""
     wanted = {"addonName": name, "kubernetesVersion": kubernetes}
 
     def made(said: Json) -> tuple[AddonVersions, ...]:
@@ -129,7 +131,7 @@ def addon_versions(
 
 
 def versions_of(of: VerifiedCluster, name: str) -> AddonVersions | Absent | Unknown:
-    """All of one add-on."""
+    """All versions of one add-on."""
     told = addon_versions(of, name)
     if isinstance(told, tuple):
         return told[0] if told else Unknown(f"EKS lists no versions of {name}")
@@ -137,7 +139,7 @@ def versions_of(of: VerifiedCluster, name: str) -> AddonVersions | Absent | Unkn
 
 
 def addon_configuration(of: VerifiedCluster, name: str, version: str) -> AddonConfiguration | Unknown | Absent:
-    """What may be configured of a version."""
+    """The configuration schema of a version."""
     wanted = {"addonName": name, "addonVersion": version}
 
     def made(said: Json) -> AddonConfiguration:
@@ -149,32 +151,32 @@ def addon_configuration(of: VerifiedCluster, name: str, version: str) -> AddonCo
 
 
 MOST_UPDATES = 5
-"""So many updates of an add-on are described; EKS keeps those of a long time."""
+"""Updates of an add-on that are described; EKS keeps those of a long time."""
 MOST_SEARCHED = 25
-"""So many where the latest has to be looked for."""
+"""Updates that are described where the latest has to be searched for."""
 
 
 def updates_of_addons(of: VerifiedCluster) -> Mapping[str, UpdateHistory | Unknown | Absent] | Unknown:
-    """Of every add-on by its name."""
+    """The update history of every add-on, by its name."""
     names = addon_names(of)
     return names if isinstance(names, Unknown) else dict(at_once(names, lambda name: updates_of_addon(of, name)))
 
 
 def updates_of_addon(of: VerifiedCluster, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
-    """As `updates`, of an add-on."""
+    """The `updates` of an add-on."""
     return updates(of, {"addonName": name}, most)
 
 
 def updates(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown | Absent:
-    """Of the cluster itself, or of `what`: ``{"nodegroupName": "blue"}``. The latest first: of those that EKS lists,
-    the first `most`, as long as these are in the order of time. EKS promises no order: where it keeps none, the
-    latest may be any of them, and up to `MOST_SEARCHED` are described."""
+    """Updates of the cluster itself, or of what `target_filter` names: ``{"nodegroupName": "blue"}``. The latest first:
+    the first `limit` that EKS lists, if these are in the order of time. EKS guarantees no order: where it is broken,
+    the latest may be any of them, and up to `MAX_SEARCHED_UPDATES` are described."""
     wanted = {"name": of.cluster.name, **what}
     ids = found(of.aws, questions.UPDATES, wanted, lambda said: texts(said, "updateIds"))
     if isinstance(ids, (Unknown, Absent)):
         return ids
     told = at_once(ids[:most], lambda id: update(of, what, id))
-    # What does not say when it began tells nothing of the order.
+    # An update without a start time tells nothing about the order.
     begun = [each.begun for _, each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
     if len(ids) > most and not all(earlier <= later for later, earlier in pairwise(begun)):
         told += at_once(ids[most:MOST_SEARCHED], lambda id: update(of, what, id))
@@ -185,7 +187,7 @@ def updates(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHi
 
 
 def history(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
-    """As `updates`; of what is not there there were none."""
+    """As `updates`, empty for a resource that does not exist."""
     told = updates(of, what, most)
     return UpdateHistory(()) if isinstance(told, Absent) else told
 
@@ -206,19 +208,19 @@ def update_of(said: Json) -> EksAddonUpdate:
     )
 
 
-# Which release of an AMI EKS recommends, by the public parameters of Systems Manager.
+# The recommended AMI release, from the public parameters of Systems Manager.
 
 
 _PARAMETERS = {kind: name for each in AMIS.values() for kind, name in each.parameters}
 
 
 def parameter_of(ami_type: str, version: str) -> str:
-    """The name of the parameter, "" where there is none: Windows, images of one's own, types nobody here knows."""
+    """The name of the parameter, "" where there is none: Windows, custom AMIs, unknown AMI types."""
     return _PARAMETERS.get(ami_type, "").format(version=version)
 
 
 def release(of: VerifiedCluster, ami_type: str, version: str) -> str | Absent | Unknown:
-    """As node groups call it: ``1.33.5-20251106``."""
+    """The release as node groups name it: ``1.33.5-20251106``."""
     name = parameter_of(ami_type, version)
     if not name:
         return Unknown(f"no public parameter tells the releases of {ami_type or 'its AMI'}")
@@ -226,18 +228,18 @@ def release(of: VerifiedCluster, ami_type: str, version: str) -> str | Absent | 
     return Absent(f"Systems Manager has no parameter {name}") if isinstance(told, Absent) else told
 
 
-# Updates of one add-on: begun, and followed.
+# Updates of one add-on: start one, and follow it.
 
 
 class AddonUpdates:
-    """A `ports.AddonEks` of the add-on `name`."""
+    """The `ports.AddonUpdateApi` of the add-on `name`."""
 
     def __init__(self, of: VerifiedCluster, name: str) -> None:
         self._of = of
         self._name = name
 
     def begin(self, call: UpdateCall) -> EksAddonUpdate:
-        """As `ports.AddonEks.begin`."""
+        """As `ports.AddonUpdateApi.start_update`."""
         wanted = {
             "clusterName": self._of.cluster.name,
             "addonName": call.addon,
@@ -262,11 +264,11 @@ class AddonUpdates:
             raise AwsRefused(message, f"Nothing was changed. {hint}", error.code) from error
 
     def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
-        """As `ports.AddonEks.update`."""
+        """As `ports.AddonUpdateApi.read_update`."""
         return update(self._of, {"addonName": self._name}, ident)
 
     def addon(self) -> Addon | Unknown | Absent:
-        """As `ports.AddonEks.addon`."""
+        """As `ports.AddonUpdateApi.read_addon`."""
         return addon(self._of, self._name)
 
 
@@ -297,15 +299,16 @@ _REFUSING = frozenset(
         "ValidationException",
     )
 )
-"""Of requests that EKS has not taken. After a fault of its own (ServerException, ServiceUnavailableException, one
-that is not known), or an answer that nobody can read, the update may have begun."""
+"""Codes of requests that EKS has not accepted. After one of its faults (ServerException, ServiceUnavailableException,
+an unknown code), or after an unreadable response, the update may have started."""
 
 
-# How the targets of a load balancer's target group are. Source of the shapes: botocore 1.44.5, elbv2/2015-12-01.
+# Health of a load balancer's target group. Source of the shapes: botocore 1.44.5, elbv2/2015-12-01.
 
 
 def target_group(of: VerifiedCluster, arn: str) -> TargetGroup | Unknown:
-    """
+    """The targets of a target group, with their health.
+
     Raises:
         AwsError: nothing can be asked.
     """
@@ -326,30 +329,30 @@ def target_group(of: VerifiedCluster, arn: str) -> TargetGroup | Unknown:
     return Unknown(f"there is no such target group: {told.said}") if isinstance(told, Absent) else told
 
 
-# Configuration values of add-ons, and the schemas they are held to, from the text that EKS keeps of them.
+# Configuration values of add-ons and their schemas, parsed from the texts in EKS.
 #
 # Values are JSON or YAML (DescribeAddon's ``configurationValues``). YAML is read as its JSON would be: times stay text,
-# names are text whatever they look like, no tag makes an object, and aliases, with which a small text becomes a huge
-# document, are not read. Schemas are JSON (DescribeAddonConfiguration's ``configurationSchema``).
+# all keys are text, tags create no objects, and aliases, with which a small text becomes a huge document, are rejected.
+# Schemas are JSON (DescribeAddonConfiguration's ``configurationSchema``).
 
 
 DEEPEST = 100
 LONGEST = 1_000_000
-"""Characters. No Kubernetes object is as large as what these make, and no published schema comes near it."""
+"""Characters. Kubernetes objects and published schemas are much smaller than that."""
 
 ONLY_DIGESTS = Unknown("a part of these configuration values is kept as digests only, as a snapshot keeps it")
 _HINT = 'give an object such as {"env": {"ENABLE_POD_ENI": "true"}}, in JSON or in YAML'
 
 
 class _NotReadable(ValueError):
-    """Why, in a clause."""
+    """The reason why a text cannot be read, a clause."""
 
 
 def values_of(text: str) -> Doc:
-    """What is configured. "" is not read here: it is nothing that was given, while ``{}`` gives nothing.
+    """Parse configuration values. An empty text is an error: it means that no values are set, while ``{}`` sets none.
 
     Raises:
-        ValuesError: it is no object in JSON or YAML, or names a key twice, or uses what is not read here.
+        ValuesError: it is not an object in JSON or YAML, has a duplicate key, or uses an unsupported feature.
     """
     try:
         try:
@@ -363,7 +366,7 @@ def values_of(text: str) -> Doc:
 
 
 def kept_values(text: str) -> Doc | Unknown:
-    """Of what EKS or a snapshot says is configured; {} for nothing."""
+    """The parsed values of EKS or of a snapshot; {} for an empty text."""
     if not text.strip():
         return {}
     try:
@@ -374,12 +377,12 @@ def kept_values(text: str) -> Doc | Unknown:
 
 
 def schema_of(text: str) -> Doc | Unknown:
-    """The JSON Schema, decoded but not judged."""
+    """The JSON Schema, parsed but not checked."""
     return document_of(text, "the configuration schema")
 
 
 def document_of(text: str, what: str) -> Doc | Unknown:
-    """A JSON object, as policies and the patterns of rules are; `what` it is is named where it cannot be read."""
+    """A JSON object, such as a policy or an event pattern; an error message contains its `name`."""
     try:
         return _object(_json(text))
     except _NotReadable as error:
@@ -396,7 +399,7 @@ def _object(value: Any) -> Doc:
 def _json(text: str) -> Any:
     """
     Raises:
-        _NotReadable: from a JSONDecodeError where it is no JSON at all.
+        _UnreadableDocument: caused by a JSONDecodeError where it is not JSON at all.
     """
     if len(text) > LONGEST:
         raise _NotReadable(f"it is longer than {LONGEST} characters")
@@ -418,7 +421,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> Doc:
 
 
 class _Loader(yaml.SafeLoader):
-    """Without times, aliases and merges, and with every key once."""
+    """Without times, aliases and merges; rejects duplicate keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

@@ -1,4 +1,4 @@
-"""What AWS tells of machines, many questions at once."""
+"""AWS data about nodes: node groups, Pod Identity, subnets, quotas, IMDSv1 calls, and changes of metadata options."""
 
 from __future__ import annotations
 
@@ -52,18 +52,17 @@ from .asking import (
 )
 from .ec2 import by_key, template_ref
 
-# What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
-# 1.44.5, eks/2017-11-01.
+# Managed node groups, and roles of pods by EKS Pod Identity. Source of the shapes: botocore 1.44.5, eks/2017-11-01.
 
 
 def names(of: VerifiedCluster) -> tuple[str, ...] | Unknown:
-    """Sorted."""
+    """The names of all managed node groups, sorted."""
     wanted = {"clusterName": of.cluster.name}
     return there(of.aws, questions.NODE_GROUPS, wanted, lambda said: tuple(sorted(texts(said, "nodegroups"))))
 
 
 def node_groups(of: VerifiedCluster, wanted: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:
-    """By name; one question each."""
+    """By name, with one request each."""
     return dict(at_once(wanted, lambda name: node_group(of, name)))
 
 
@@ -101,7 +100,7 @@ def _group(said: Json) -> NodeGroup:
 
 
 def pod_identities(of: VerifiedCluster) -> frozenset[PodIdentity] | Unknown:
-    """Of all service accounts that have a role so."""
+    """All service accounts that have a role by EKS Pod Identity."""
 
     def made(said: Json) -> frozenset[PodIdentity]:
         each = ((name_of(each, "namespace"), name_of(each, "serviceAccount")) for each in said["associations"])
@@ -111,7 +110,7 @@ def pod_identities(of: VerifiedCluster) -> frozenset[PodIdentity] | Unknown:
 
 
 def machines_told(of: VerifiedCluster, keys: MachineKeys) -> MachineFacts:
-    """What is not answered is unknown, and takes nothing else with it.
+    """The facts about machines; a missing answer is Unknown and does not affect the others.
 
     Raises:
         AwsError: nothing can be asked at all.
@@ -132,22 +131,22 @@ _BY_KEY: Mapping[str, Callable[..., Any]] = {
     "images": ec2.images,
     "configurations": ec2.launch_configurations,
 }
-"""What asks for each of `MachineKeys`."""
+"""The function that reads each field of `MachineKeys`."""
 
 
 def nothing_told(why: Unknown, keys: MachineKeys) -> MachineFacts:
-    """Where AWS is not asked at all."""
+    """Facts without AWS, all Unknown."""
     by_key: dict[str, Any] = {name: dict.fromkeys(getattr(keys, name), why) for name in _BY_KEY}
     return MachineFacts(**by_key, account=why, identities=why)
 
 
-# How much room there is: free addresses of subnets, quotas of the account and what of them is in use.
+# Capacity: free addresses of subnets, quotas of the account, and their usage.
 #
 # Source of the shapes: botocore 1.44.5, ec2/2016-11-15, service-quotas/2019-06-24, monitoring/2010-08-01.
 
 
 def subnets(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Subnet | Absent | Unknown]:
-    """By id; asked for by a filter, as EC2 refuses a whole request for one id that is gone."""
+    """By id; requested by a filter, because EC2 refuses a complete request for one id that does not exist any more."""
     return by_key(
         of,
         questions.SUBNETS,
@@ -168,7 +167,7 @@ def subnets(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Subnet | Ab
 
 
 def quotas(of: VerifiedCluster, at: datetime | None) -> Mapping[str, Quota | Unknown]:
-    """By code, each with what is in use at that moment, as far as CloudWatch counts it. None: nothing is counted."""
+    """By code, each with its usage at `observed_at` as far as CloudWatch has it. None: no usage is read."""
     told = dict(at_once(QUOTAS, lambda which: _quota(of, which)))
     counted = {each.code: each.metric for each in told.values() if isinstance(each, Quota) and each.metric}
     used = _used(of, counted, at) if counted and at is not None else {}
@@ -196,7 +195,7 @@ _PERIOD_S = 300
 
 
 def _used(of: VerifiedCluster, metrics: Mapping[str, UsageMetric], at: datetime) -> Mapping[str, float | Unknown]:
-    """One question for all: the most of the last one to two full hours, so that it is the same a minute later."""
+    """One request for all: the maximum of the last one to two full hours, so that it is the same a minute later."""
     until = at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     queries = [
         metric_query(f"m{place}", each.namespace, each.name, each.dimensions, _PERIOD_S, "Maximum")
@@ -215,7 +214,7 @@ def _used(of: VerifiedCluster, metrics: Mapping[str, UsageMetric], at: datetime)
     return {code: told.get(f"m{place}", none) for place, code in enumerate(metrics)}
 
 
-# Requests to the metadata service without a token, as CloudWatch counts them for each instance.
+# IMDSv1 calls: requests to the metadata service without a token, which CloudWatch counts for each instance.
 #
 # Source: EC2 user guide, "CloudWatch metrics that are available for your instances" (namespace AWS/EC2, dimension
 # InstanceId: MetadataNoToken, MetadataNoTokenRejected, statistic Sum); botocore 1.44.5, monitoring/2010-08-01 (500
@@ -229,7 +228,7 @@ _COMPLETE = ("Complete", "PartialData")
 
 
 def v1_calls(of: VerifiedCluster, instances: Sequence[str], at: datetime) -> Mapping[str, V1Calls | Unknown]:
-    """By instance, of the days up to the last full hour before `at`."""
+    """By instance, for the days up to the last full hour before `observed_at`."""
     until = at.replace(minute=0, second=0, microsecond=0)
     some = [tuple(instances[first : first + _INSTANCES]) for first in range(0, len(instances), _INSTANCES)]
     found: dict[str, V1Calls | Unknown] = {}
@@ -248,7 +247,7 @@ def _of(of: VerifiedCluster, instances: Sequence[str], until: datetime) -> Mappi
 
     def made(said: Json) -> Mapping[str, V1Calls]:
         values: dict[str, list[float]] = defaultdict(list)
-        for each in parts(said, "MetricDataResults"):  # one metric may be on several pages
+        for each in parts(said, "MetricDataResults"):  # the values of one metric may be on several pages
             if text(each, "StatusCode") not in _COMPLETE:
                 raise ValueError(f"CloudWatch did not tell all of the figures: {text(each, 'StatusCode')}")
             values[name_of(each, "Id")] += map(float, each.get("Values") or ())
@@ -262,22 +261,22 @@ def _of(of: VerifiedCluster, instances: Sequence[str], until: datetime) -> Mappi
     return there(of.aws, questions.METRICS, wanted, made)
 
 
-# Changes of the metadata service's options: of running instances, by a template's version, by a node group's update.
+# Changes of metadata options: of running instances, by a template's version, by a node group's update.
 #
-# Sources: botocore 1.44.5's models of EC2 and EKS. EC2 answers a dry run that would go well with an error,
-# ``DryRunOperation``; EKS has none.
+# Sources: botocore 1.44.5's models of EC2 and EKS. EC2 answers a successful dry run with the error ``DryRunOperation``;
+# EKS has no dry run.
 
 
 _LATEST = 10
-"""Of its updates so many are looked at: EKS lists the latest first."""
+"""Updates of a node group that are searched: EKS lists the latest first."""
 
 _WOULD_GO_WELL = "DryRunOperation"
 _FAULTS = frozenset(("InternalError", "InternalFailure", "ServerException", "ServiceUnavailable", "Unavailable"))
-"""Of AWS itself: what was asked for may be done all the same."""
+"""Faults of AWS itself: the change may be made in spite of the error."""
 
 
 class MetadataChanges:
-    """A `imds_probe.apply.MetadataAws`."""
+    """The `imds_probe.apply.MetadataAws` of AWS."""
 
     def __init__(self, of: VerifiedCluster) -> None:
         self._of = of
@@ -291,15 +290,15 @@ class MetadataChanges:
         return node_group(self._of, name)
 
     def set_options(self, act: SetOptions, dry: bool = False) -> None:
-        """As `MetadataAws.set_options`. What is not named stays as it is."""
+        """As `MetadataAws.set_options`. Options that are not named do not change."""
         wanted: Json = {"InstanceId": act.instance, "HttpPutResponseHopLimit": act.hop_limit}
         if act.endpoint is not act.before.endpoint:
             wanted["HttpEndpoint"] = "enabled" if act.endpoint else "disabled"
         self._changed(questions.MODIFY_METADATA, wanted, dry)
 
     def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
-        """As `MetadataAws.new_version`. All of MetadataOptions is given: what is given replaces what the
-        source version says."""
+        """As `MetadataAws.new_version`. Sends complete MetadataOptions, because they replace those of the source
+        version."""
         wanted: Json = {
             "LaunchTemplateId": act.id,
             "SourceVersion": str(act.source),
@@ -321,7 +320,7 @@ class MetadataChanges:
         return known(self._of.aws, questions.TEMPLATE_VERSIONS, wanted, made)
 
     def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
-        """As `MetadataAws.update_group`. Without version and release the AMI would move."""
+        """As `MetadataAws.update_group`. Sends version and release, because the AMI would change without them."""
         wanted: Json = {
             "clusterName": self._of.cluster.name,
             "nodegroupName": act.group,
@@ -365,7 +364,7 @@ class MetadataChanges:
 
 
 def said(options: SaidOptions) -> Json:
-    """As a launch template writes it: what is not said is left out."""
+    """The options as a launch template writes them, without those that are not set."""
     switched = {True: "enabled", False: "disabled", None: None}
     told = {
         "HttpTokens": options.tokens or None,

@@ -1,5 +1,5 @@
-"""What SQS and KMS say of a queue and of its key. Source of the shapes: botocore 1.44.5, sqs/2012-11-05,
-kms/2014-11-01.
+"""AWS data about interruption events: SQS queue and KMS key, EventBridge rules, role policies, Spot notices. Source of
+the shapes: botocore 1.44.5, sqs/2012-11-05, kms/2014-11-01.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPerio
 
 
 def queue(of: VerifiedCluster, name: str) -> Queue | Absent | Unknown:
-    """By its name, in the account and region of the cluster, as Karpenter itself looks for it."""
+    """The queue by its name, in the account and region of the cluster, as Karpenter looks it up."""
     url = found(of.aws, questions.QUEUE_URL, {"QueueName": name}, lambda said: name_of(said, "QueueUrl"))
     if not isinstance(url, str):
         return url
@@ -67,13 +67,13 @@ def queue(of: VerifiedCluster, name: str) -> Queue | Absent | Unknown:
 
 
 def _number(said: Json, name: str) -> int | None:
-    """SQS writes all attributes as texts."""
+    """A number in an attribute: SQS returns all attributes as texts."""
     value = text(said, name)
     return int(value) if value else None
 
 
 def key(of: VerifiedCluster, ident: str) -> KmsKey | Absent | Unknown:
-    """`ident` as the queue names it: an id, an ARN or an alias."""
+    """`key_id`: an id, an ARN or an alias, as the queue names it."""
 
     def made(said: Json) -> KmsKey:
         about = said["KeyMetadata"]
@@ -85,17 +85,17 @@ def key(of: VerifiedCluster, ident: str) -> KmsKey | Absent | Unknown:
     policy = there(
         of.aws,
         questions.KEY_POLICY,
-        {"KeyId": told.arn, "PolicyName": "default"},  # an alias is no name for this question
+        {"KeyId": told.arn, "PolicyName": "default"},  # this operation does not accept an alias
         lambda said: policy_in(name_of(said, "Policy"), "the policy of the key"),
     )
     return KmsKey(told.arn, told.manager, told.enabled, policy)
 
 
 def policy_in(written: str, what: str) -> Doc:
-    """Of JSON, which IAM gives URL-encoded.
+    """A policy from JSON, which IAM returns URL-encoded.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a JSON object.
     """
     found_there = document_of(unquote(written) if written.startswith("%") else written, what)
     if isinstance(found_there, Unknown):
@@ -103,15 +103,15 @@ def policy_in(written: str, what: str) -> Doc:
     return found_there
 
 
-# What EventBridge says of the rules of its default bus, and CloudWatch of how they fare: the bus to which AWS's own
-# services send. Source of the shapes: botocore 1.44.5, events/2015-10-07, monitoring/2010-08-01.
+# Rules of EventBridge's default bus, to which AWS services send events, and their CloudWatch figures. Source of the
+# shapes: botocore 1.44.5, events/2015-10-07, monitoring/2010-08-01.
 
 
 _SHAPED = ("Input", "InputPath", "InputTransformer")
 
 
 def rules(of: VerifiedCluster) -> tuple[EventRule, ...] | Unknown:
-    """Sorted by name."""
+    """All rules, sorted by name."""
 
     def rule(said: Json) -> EventRule:
         name, pattern = name_of(said, "Name"), text(said, "EventPattern")
@@ -125,11 +125,11 @@ def rules(of: VerifiedCluster) -> tuple[EventRule, ...] | Unknown:
 
 
 def targets(of: VerifiedCluster, names: Sequence[str]) -> Mapping[str, tuple[RuleTarget, ...] | Unknown]:
-    """By the name of the rule; one question each."""
+    """By the name of the rule, with one request each."""
 
     def asked(name: str) -> tuple[RuleTarget, ...] | Unknown:
         told = found(of.aws, questions.RULE_TARGETS, {"Rule": name}, made)
-        return () if isinstance(told, Absent) else told  # the rule is gone meanwhile, and sends nothing
+        return () if isinstance(told, Absent) else told  # the rule was deleted meanwhile, and sends nothing
 
     def made(said: Json) -> tuple[RuleTarget, ...]:
         return tuple(
@@ -142,11 +142,11 @@ def targets(of: VerifiedCluster, names: Sequence[str]) -> Mapping[str, tuple[Rul
 
 _HOUR = 3_600
 _UNTOLD = ("Forbidden", "InternalError")
-"""Status codes of figures that are not there, and might be (CloudWatch API reference, MetricDataResult)."""
+"""Status codes of figures that exist but are not returned (CloudWatch API reference, MetricDataResult)."""
 
 
 def figures(of: VerifiedCluster, about: FiguresOf) -> Figures | Unknown:
-    """One question for all. Days and hours end with the full one before `until`, so that it is the same a minute
+    """One request for all. Days and hours end with the full hour after `until`, so that figures are the same a minute
     later."""
     until = about.until.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     queries = list(_queries(about))
@@ -182,17 +182,17 @@ def _queries(about: FiguresOf) -> Iterator[tuple[tuple[str, str], Json]]:
 
 
 def _sum(said: Json) -> int | None:
-    """None where CloudWatch has no figures."""
+    """The sum of the values; None where CloudWatch has no figures."""
     values = said.get("Values") or ()
     return int(sum(values)) if values else None
 
 
-# The policies of one IAM role, and who has it by EKS Pod Identity. Source of the shapes: botocore 1.44.5,
+# Policies of an IAM role, and the role of a service account by EKS Pod Identity. Source of the shapes: botocore 1.44.5,
 # iam/2010-05-08, eks/2017-11-01.
 #
-# They are read, and not simulated (SimulatePrincipalPolicy): that is one question, but answers without saying which
-# statement decides, a dump of its answer tells nothing of a request that was not made then, and the queue's own policy
-# would have to be handed to it. What an organization's policies (SCP) forbid is not seen this way.
+# Policies are read and not simulated (SimulatePrincipalPolicy): a simulation is one request, but it does not name the
+# deciding statement, its recorded answer is useless for a request that was not made then, and it would need the queue's
+# policy as input. Service control policies (SCP) of an organization are not seen this way.
 
 _NO_ASSOCIATION = Absent("EKS Pod Identity gives its service account no role")
 
@@ -218,7 +218,7 @@ def identity(of: VerifiedCluster, namespace: str, service_account: str) -> str |
 
 
 def role_policies(of: VerifiedCluster, arn: str) -> RolePolicies | Absent | Unknown:
-    """What cannot be read of it is kept beside what can."""
+    """The policies of a role; unreadable ones are listed beside the readable ones."""
     name = arn.rpartition("/")[2]
     account = part_of(arn, 4)
     if account != of.cluster.account:
@@ -271,15 +271,15 @@ def _managed(of: VerifiedCluster, arn: str) -> Doc | Unknown:
 
 
 def _document(said: Doc | str, name: str) -> Doc:
-    """botocore decodes it; a dump may hold the text."""
+    """A policy document: botocore decodes it; a recording may contain the text."""
     return said if isinstance(said, dict) else policy_in(said, f"policy {name}")
 
 
-# What AWS tells of how interruptions reach the cluster, many questions at once.
+# All AWS answers about interruptions, with concurrent questions.
 
 
 def interruption_told(of: VerifiedCluster, keys: InterruptionKeys) -> InterruptionAnswers:
-    """What is not answered is unknown, and takes nothing else with it.
+    """The answers for `keys`; a missing answer is Unknown and does not affect the others.
 
     Raises:
         AwsError: nothing can be asked at all.
@@ -298,7 +298,7 @@ def interruption_told(of: VerifiedCluster, keys: InterruptionKeys) -> Interrupti
 
 
 def nothing_told(why: Unknown, keys: InterruptionKeys) -> InterruptionAnswers:
-    """Where AWS is not asked at all."""
+    """Answers without AWS, all Unknown."""
     wanted = {each.name for each in fields(InterruptionAnswers)} - {"targets"}
     return InterruptionAnswers(**dict.fromkeys(wanted, why), targets=dict.fromkeys(keys.targets, why))
 
@@ -308,7 +308,7 @@ _MARKED = ("marked-for-termination", "marked-for-stop", "marked-for-hibernation"
 
 
 def notices(of: VerifiedCluster, instances: Sequence[str]) -> Mapping[str, Notice] | Unknown:
-    """Those of `instances` that EC2 is about to take back. It is asked for all that are marked: seldom any is."""
+    """Those of `instances` that EC2 will reclaim. Requests all instances with a notice, because few have one."""
     wanted = set(instances)
     filters = [{"Name": "status-code", "Values": list(_MARKED)}]
 

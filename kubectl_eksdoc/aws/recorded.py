@@ -1,4 +1,4 @@
-"""What AWS answered, written down and answered again: a question that was not asked then is unknown."""
+"""Recording and replay of AWS answers: a question that was not asked at recording time is unknown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIME, _MARK = "$time", "$"
 
 @frozen
 class RecordedOf:
-    """Of which cluster answers are, by which address it was known, who asked, and when the first answer came."""
+    """Metadata of a recording: its cluster, the address that verified it, the caller, and the time of the first answer."""
 
     cluster: str
     region: str
@@ -41,7 +41,7 @@ class RecordedOf:
 
     @property
     def access(self) -> AwsAccess:
-        """By which what was recorded is believed again, as it was then."""
+        """The access that verifies the recorded cluster again, as at recording time."""
         return AwsAccess(
             self.cluster,
             self.region,
@@ -53,8 +53,8 @@ class RecordedOf:
 
 
 class Recorder:
-    """An `asking.AwsClient` that keeps what another one answers, refusals of one question included, and asks nothing
-    twice that was answered. `kept`: what of an answer may be written down. Mutable."""
+    """An `asking.AwsClient` that records the answers of another one, refusals of single questions included, and asks
+    nothing twice that was answered. `clean`: removes what may not be written down. Mutable."""
 
     def __init__(self, aws: AwsClient, kept: Callable[[AwsOperation, Json], Json] = lambda _, answer: answer) -> None:
         self._aws = aws
@@ -66,16 +66,16 @@ class Recorder:
 
     @property
     def refused(self) -> Mapping[str, str]:
-        """Why something is not known, by the IAM action that would tell."""
+        """Why answers are missing, by the IAM action that was refused."""
         return self._refused
 
     @property
     def said(self) -> str:
-        """What was sent, where that is counted."""
+        """A line about the requests, where the other client counts them."""
         return str(getattr(self._aws, "said", ""))
 
     def __len__(self) -> int:
-        """So many questions were asked."""
+        """The number of questions that were asked."""
         return len(self._kept)
 
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
@@ -98,11 +98,11 @@ class Recorder:
         asked = {"service": question.service, "operation": question.operation, "parameters": dict(parameters)}
         key = _key(question, parameters)
         with self._lock:
-            if "answer" not in self._kept.get(key, {}):  # the first answer stays, whatever is refused later
+            if "answer" not in self._kept.get(key, {}):  # a later refusal does not replace an answer
                 self._kept[key] = {**asked, **what}
 
     def written(self, of: RecordedOf) -> bytes:
-        """All of it as JSON, sorted: the same answers give the same bytes."""
+        """The recording as JSON, sorted: the same answers give the same bytes."""
         with self._lock:
             calls = [self._kept[key] for key in sorted(self._kept)]
         whole = {"kind": KIND, "version": VERSION, "of": asdict(of), "calls": calls}
@@ -110,12 +110,12 @@ class Recorder:
 
 
 class Recorded:
-    """An `asking.AwsClient` that answers from what a `Recorder` wrote."""
+    """An `asking.AwsClient` that answers from the recording of a `Recorder`."""
 
     def __init__(self, written: bytes, where: str = "the snapshot") -> None:
         """
         Raises:
-            SnapshotError: it is something else, or newer than this.
+            SnapshotError: it is not a recording, or is of a newer version.
         """
         self._where = where
         try:
@@ -192,7 +192,7 @@ def _of(read: Any) -> RecordedOf:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for, as an object with one marked key; whatever looks like that gets another mark."""
+    """`value` in JSON types: a time becomes an object with one marked key; a key like the mark gets another mark."""
     if isinstance(value, datetime):
         return {_TIME: value.astimezone(timezone.utc).isoformat()}
     if isinstance(value, Mapping):
@@ -206,10 +206,10 @@ def _meant(read: Json) -> Any:
     return {key.removeprefix(_MARK): each for key, each in read.items()}
 
 
-# What of AWS's answers may be written down: an allow-list of fields for each question.
+# The fields of AWS answers that may be written down: an allow-list for each question.
 #
-# Source of the names: whoever makes facts of the answers (`aws.eks`, `aws.ec2` and the others); what these do not read
-# is left out, such as user data, tags that name no tool and descriptions.
+# Source of the names: the modules that decode the answers (`aws.eks`, `aws.ec2` and the others); fields that they do
+# not read are left out, such as user data, tags that name no tool and descriptions.
 
 
 _TAGS = ("aws:autoscaling:groupName", "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")
@@ -271,7 +271,7 @@ _FIELDS: Mapping[AwsOperation, str] = {
     questions.ROLE_POLICY: "",
     questions.METRICS: "MetricDataResults Id Values StatusCode",
 }
-"""By their names, wherever they stand in the answer."""
+"""Names of fields, at any depth of the answer."""
 
 _WHOLE: Mapping[AwsOperation, str] = {
     questions.ADDON_CONFIGURATION: "configurationSchema",
@@ -281,7 +281,7 @@ _WHOLE: Mapping[AwsOperation, str] = {
     questions.ROLE_POLICY: "PolicyDocument",
     questions.POLICY_VERSION: "Document",
 }
-"""With all below them: schemas, policies and patterns, whose names are data."""
+"""Fields that are kept with everything below them: schemas, policies and patterns, whose names are data."""
 
 _VALUES = ("configurationValues", "ConfigurationValues")
 _JUDGED_VALUES = frozenset(
@@ -292,22 +292,22 @@ _JUDGED_VALUES = frozenset(
         *("loglevel", "logLevel", "name", "mode", "iptables", "ipvs", "scheduler"),
     )
 )
-"""Keys of configuration values whose texts are kept, besides the variables that are."""
+"""Keys of configuration values whose texts are kept, in addition to the environment variables that are."""
 _OF_TERMS = ("key", "value", "values")
 _TERMS = frozenset(("operator", "effect"))
-"""Beside these they are of a toleration or a selector, and kept: elsewhere they are anything."""
+"""Beside these keys the values are those of a toleration or a selector, and kept; elsewhere they may be anything."""
 _SECRET = re.compile(r"(?i)pass|pwd|secret|token|credential|key$|pin$|code$")
-"""In a name it makes of a number a secret; any other number is kept, as are truth values."""
+"""A number under such a key is a secret; any other number is kept, and so are booleans."""
 
 
 class AwsAnswerCleaner:
-    """Cleans what AWS answers."""
+    """Removes from AWS answers what may not be written down."""
 
     def __init__(self, keep: KeptAnnotations) -> None:
         self._keep = keep
 
     def __call__(self, question: AwsOperation, answer: Json) -> Json:
-        """`answer` with what is read of it; of a question nobody makes facts of, nothing."""
+        """The parts of the answer that are read; nothing for a question whose answer is not decoded."""
         named = frozenset(_FIELDS.get(question, "").split())
         whole = frozenset(_WHOLE.get(question, "").split())
         kept = self._below(answer, named, whole)
@@ -333,7 +333,7 @@ class AwsAnswerCleaner:
             return [each for each in value if isinstance(each, Mapping) and each.get("Key") in _TAGS]
         if key == "tags" and isinstance(value, Mapping):
             return {name: self._text(each) for name, each in value.items() if managed_by([(name, str(each))])}
-        if key.startswith("Input") and value:  # only that there is one is read
+        if key.startswith("Input") and value:  # only whether it is set is read
             return self._keep.digests.of(json.dumps(value, default=str))
         return self._below(value, named, whole)
 
@@ -344,7 +344,7 @@ class AwsAnswerCleaner:
         return self._keep.form(value) if isinstance(value, str) else value
 
     def _values(self, text: str) -> str:
-        """Configuration values as JSON, whatever they were written in; what is none is kept as a digest."""
+        """Configuration values as JSON, from JSON or YAML; a text that is neither becomes a digest."""
         if not text.strip():
             return text
         try:

@@ -1,6 +1,6 @@
-"""What AWS refuses, by its codes, in our words: what was attempted, on what, what to try.
+"""AWS requests through boto3, and AWS errors as messages: the failed operation, its resource, what to try.
 
-Codes: each service's own list of common errors; botocore's retry tables (throttling).
+Error codes: each service's own list of common errors; botocore's retry tables (throttling).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DENIED = frozenset(
     )
 )
 _EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"))
-"""The third is EC2's, of a clock that is wrong as well."""
+"""The third code is EC2's, also for a wrong clock."""
 _NOT_ACCEPTED = frozenset(
     (
         "AuthFailure",
@@ -81,7 +81,7 @@ _MISSING = frozenset(
 
 
 def refused(code: str, message: str, question: AwsOperation, access: AwsAccess) -> AwsError:
-    """`message` as AWS gives it with the code: that of a wrong signature has the session token in it."""
+    """The error for a code and message of AWS. The message of a wrong signature contains the session token."""
     who, message = named(access), shown(message)
     if code in _DENIED:
         action = question.action or f"{question.service}:{question.operation}"
@@ -116,37 +116,37 @@ def refused(code: str, message: str, question: AwsOperation, access: AwsAccess) 
 
 
 def shown(message: str) -> str:
-    """What AWS, botocore or a program says, as it is shown and kept."""
+    """A message of AWS, botocore or a credential program, without secrets."""
     return hidden(without_held(message))
 
 
 def named(access: AwsAccess) -> str:
-    """Whose credentials are used."""
+    """The profile or role of the credentials."""
     profile = f"profile {access.profile!r}" if access.profile else "the default profile"
     return f"{access.role} (assumed from {profile})" if access.role else profile
 
 
 def log_in(access: AwsAccess) -> str:
-    """What to try where they are not accepted."""
+    """What to try where the credentials are not accepted."""
     profile = f" --profile {access.profile}" if access.profile else ""
     return f"Log in again: aws sso login{profile}, or whatever gives you credentials; --profile names another profile."
 
 
-# What botocore raises, in our words: no credentials, no network, and what AWS refuses (`refusals`).
+# Exceptions of botocore as errors: no credentials, no network, and error responses of AWS.
 
 
 _SSO = tuple(
     getattr(raised, name) for name in ("LoginError", "SSOError", "TokenRetrievalError") if hasattr(raised, name)
 )
-"""Also that a token is not there, or is not accepted; older ones of botocore know no `aws login`."""
+"""Also for a missing or rejected token; older botocore versions do not know `aws login`."""
 
 
 def told(error: Exception, question: AwsOperation, access: AwsAccess) -> AwsError:
-    """Of anything that botocore raises while a question is asked."""
+    """The error for any exception that botocore raises during a question."""
     if isinstance(error, raised.ClientError):
         said = error.response.get("Error", {})
         if error.operation_name != question.operation:
-            # What was refused is not the question, but a call by which botocore gets credentials for it.
+            # The refused operation is not the question, but one that botocore calls to get credentials for it.
             return AwsLogin(
                 f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
                 f"{said.get('Code', '')}: {shown(str(said.get('Message', '')))}",
@@ -167,7 +167,7 @@ def told(error: Exception, question: AwsOperation, access: AwsAccess) -> AwsErro
 
 
 def not_had(error: Exception, access: AwsAccess) -> AwsLogin:
-    """Of a program or a file that should give credentials, or of nobody who could be asked for a code."""
+    """The error of a credential program or file, or of an MFA code that no user can be asked for."""
     return AwsLogin(
         f"the credentials of {named(access)} cannot be had: {_brief(error) or type(error).__name__}", log_in(access)
     )
@@ -192,26 +192,26 @@ def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:
 
 
 def _brief(error: Exception) -> str:
-    """On one line, without secrets: of a proxy its URL is in it."""
+    """The message on one line, without secrets: that of a proxy contains its URL."""
     return shown(" ".join(str(error).split()))
 
 
-# AWS itself, asked through boto3, which is loaded with the first question.
+# AWS through boto3, which is loaded with the first question.
 
 
 TRIES = 6
 SILENCE_S = 30.0
 ANSWER_BYTES = 128 << 20
-"""Of all pages of an answer: 5,000 instances have some 40 MiB."""
+"""Of all pages of a response: 5,000 instances have some 40 MiB."""
 
 
 _NO_AWS = "Is this an address of AWS, and is no proxy in between?"
 _LONGEST = 300
-"""Characters of what botocore says of an answer, which it repeats."""
+"""Characters of botocore's message about a response, which it repeats."""
 
 
 class LiveAws:
-    """An `asking.AwsClient`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
+    """An `asking.AwsClient` for AWS. Mutable: `calls` counts requests, by ``eks:DescribeAddon``; a page is a call."""
 
     def __init__(
         self,
@@ -222,17 +222,17 @@ class LiveAws:
         read_time: ReadTime | None = None,
         read_timeout: float = 0.0,
     ) -> None:
-        """`endpoint`: the URL that is asked instead of AWS's own; `tries`: how often what is throttled or lost is sent;
-        `ask_person`: for the code of a device that a role wants, None where nobody can be asked; of `read_time` all
-        reading may take `read_timeout`, 0: any.
+        """`endpoint`: a URL to use instead of AWS's own; `max_attempts`: of a request that is throttled or lost;
+        `ask_person`: reads an MFA code for a role, None where no user can be asked; `read_timeout`: seconds that all
+        reading may take of `read_time`, 0: no limit.
 
         Raises:
-            UsageError: nothing says which region.
+            UsageError: the region is not known.
         """
         if not access.region:
             from .sessions import region_of
 
-            # The profile's own, as awscli takes it where nothing else says one.
+            # The region of the profile, which awscli uses where no other source names one.
             access = replace(access, region=region_of(access.profile, dict(access.settings)))
         if not access.region:
             raise UsageError(
@@ -253,7 +253,7 @@ class LiveAws:
 
     @property
     def said(self) -> str:
-        """What was sent, in a line: ``3 calls of AWS: eks:DescribeAddon 2, sts:GetCallerIdentity 1``."""
+        """The requests in a line: ``3 calls of AWS: eks:DescribeAddon 2, sts:GetCallerIdentity 1``."""
         with self._lock:
             calls = sorted(self.calls.items())
         each = ", ".join(f"{name} {count}" for name, count in calls)
@@ -264,7 +264,7 @@ class LiveAws:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            with self._read_time.counted(), self._slots:  # however many ask: lists within lists do
+            with self._read_time.counted(), self._slots:  # limits nested concurrent questions, too
                 return self._in_time(question, dict(parameters))
         except (BotoCoreError, ClientError) as error:
             trouble = told(error, question, self.access)
@@ -272,13 +272,13 @@ class LiveAws:
                 with self._lock:
                     self._denied |= {trouble.missing} - {""}
             raise trouble from error
-        except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
+        except (OSError, EOFError, RuntimeError) as error:  # botocore's own are handled above
             raise not_had(error, self.access) from error
-        except ValueError as error:  # an endpoint or a region that is no name at all
+        except ValueError as error:  # an endpoint or a region with an invalid name
             raise AwsError(f"cannot ask {question.service} in {self.access.region}: {shown(str(error))}") from error
 
     def _in_time(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
-        """In a thread of its own: botocore also waits between tries, and for programs that print credentials."""
+        """In a separate thread: botocore also waits between attempts, and for programs that print credentials."""
         left_s = self._read_time.left_s(self._read_timeout) if self._read_timeout else inf
         if left_s <= 0:
             raise self._too_long()
@@ -303,7 +303,7 @@ class LiveAws:
 
     @property
     def denied(self) -> tuple[str, ...]:
-        """The actions of IAM that were refused so far, sorted."""
+        """The IAM actions that were refused so far, sorted."""
         with self._lock:
             return tuple(sorted(self._denied))
 
@@ -319,7 +319,7 @@ class LiveAws:
                 whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
             else:
                 whole = call(**parameters)
-        # What botocore raises of what it parses.
+        # Exceptions of botocore's own parsing.
         except (RecursionError, AttributeError, TypeError, KeyError, ResponseParserError) as error:
             what = f"{question.service}:{question.operation}"
             why = shown(repr(error))[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Credentials and clients: one session, and a client for each service, made when it is needed first."""
+"""AWS credentials and boto3 clients: one session, and a client for each service, created when first needed."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from kubectl_eksdoc.held_secrets import hold, hold_environment
 from kubectl_eksdoc.model.aws_operations import ALL, AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 
-# What botocore's clients are made of, and no more of it than is asked: EC2 alone has 700 operations, of which a client
-# makes a method each, and to find one service botocore looks into all 400.
+# Models of botocore's clients, reduced to the operations that are used: a client creates a method for each operation,
+# of which EC2 alone has 700, and to find one service botocore searches all 400.
 
 
 BY_CREDENTIALS = frozenset(("signin", "sso", "sso-oidc", "sts"))
-"""Services that botocore itself asks, to get credentials."""
+"""Services that botocore itself calls to get credentials."""
 
 _OPERATIONS = "service-2"
 
 
 class Models(Loader):  # type: ignore[misc]
-    """Of `asked`: clients know no other operation. Mutable: it keeps what it has read."""
+    """Models of `operations` only: clients have no other operation. Mutable: it caches what it has read."""
 
     def __init__(self, asked: tuple[AwsOperation, ...]) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Models(Loader):  # type: ignore[misc]
         }
 
     def list_available_services(self, type_name: str) -> list[str]:
-        """Whether each of them has what is wanted is seen when it is read."""
+        """All folders of services; whether one contains the requested model is seen when it is read."""
         return sorted({name for path in self.search_paths if os.path.isdir(path) for name in os.listdir(path)})
 
     def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
@@ -58,20 +58,20 @@ class Models(Loader):  # type: ignore[misc]
 
 @cache
 def models() -> Models:
-    """Of all that the tool asks. One for the process: they are read once, however many clusters, accounts and sessions
-    clients are made for."""
+    """The models of all operations of the tool. One instance per process: models are read once for all clusters,
+    accounts and sessions."""
     return Models(ALL)
 
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _TOKENS = ("X-Amz-Security-Token", "x-amz-sso_bearer_token")
-"""Headers of requests."""
+"""Headers of requests that contain tokens."""
 CONNECT_S, ANSWER_S = 5.0, 30.0
 
 
 class Clients:
-    """Mutable. To be asked from several threads: clients may be used by all of them, but not made at the same time."""
+    """Clients by service. Mutable and thread-safe: clients are shared by threads, but created one at a time."""
 
     def __init__(
         self,
@@ -81,9 +81,9 @@ class Clients:
         endpoint: str = "",
         ask_person: Callable[[str], str] | None = None,
     ) -> None:
-        """`sent` is told of every request, by ``eks:DescribeAddon``; what is throttled or lost is sent `tries` times;
-        `endpoint`: the URL that is asked instead of AWS's own; `ask_person`: for the code of a device, None where
-        nobody can be asked."""
+        """`count_request` gets every request, such as ``eks:DescribeAddon``; `max_attempts`: of a request that is
+        throttled or lost; `endpoint`: a URL to use instead of AWS's own; `ask_person`: reads an MFA code, None where no
+        user can be asked."""
         self._ask_person = ask_person or _nobody
         self._access = access
         self._sent = sent
@@ -95,9 +95,10 @@ class Clients:
         self._models = models()
 
     def of(self, service: str) -> Any:
-        """
+        """The client of a service.
+
         Raises:
-            whatever botocore does: there is no such profile.
+            botocore exceptions, such as for a missing profile.
         """
         with self._lock:
             if service not in self._made:
@@ -108,9 +109,9 @@ class Clients:
             return self._made[service]
 
     def _bounded(self, client: Any, service: str) -> Any:
-        """Answers are read within the bounds of the thread, and each request is counted.
+        """Limit responses by the bounds of the thread, and count requests.
 
-        Tries that are made again are sent again. Events have names of services that IAM does not know.
+        Each retry counts. Events contain service names that IAM does not know.
         """
         pools = client._endpoint.http_session._pool_classes_by_scheme  # of proxies, too
         pools.update({scheme: _bounded_pool(pool) for scheme, pool in pools.items()})
@@ -136,14 +137,14 @@ class Clients:
                 **({"ExternalId": access.external_id} if access.external_id else {}),
             },
         )
-        # The setter takes keys that never change; a role's do after an hour.
+        # The setter takes keys that never change; those of a role expire after an hour.
         assuming._credentials = DeferredRefreshableCredentials(
             refresh_using=fetcher.fetch_credentials, method="assume-role"
         )
         return boto3.Session(botocore_session=assuming)
 
     def _source(self) -> Any:
-        """Whose credentials are used, as the credential plugin of the context would."""
+        """A session with the credentials that the credential plugin of the context would use."""
         access = self._access
         source = botocore.session.Session(profile=access.profile or None)
         source.register_component("data_loader", self._models)
@@ -156,11 +157,11 @@ class Clients:
                 source.set_config_variable(variable, access.setting(name))
         key, secret, token = (access.setting(name) for name in _KEYS)
         if key and secret:
-            source.set_config_variable("profile", None)  # not even the one of our own environment
+            source.set_config_variable("profile", None)  # not even AWS_PROFILE of this environment
             source.set_credentials(key, secret, token or None)
         else:
-            # As awscli, which kubectl has asked a moment ago: a code given there need not be given again. The providers
-            # read the files: they are known by now.
+            # The cache of awscli, which kubectl has just used, so that an MFA code need not be entered again. The
+            # providers read the files, whose paths are set by now.
             providers = source.get_component("credential_provider")
             assuming = providers.get_provider("assume-role")
             assuming.cache = _Kept()
@@ -178,7 +179,7 @@ class Clients:
 
 
 def _hold_keys(request_signer: Any, **_: Any) -> None:
-    """Of each request, also of those by which botocore gets credentials."""
+    """Redact the keys of each request, also of those by which botocore gets credentials."""
     found = request_signer._credentials and request_signer._credentials.get_frozen_credentials()
     if found:
         hold(found.secret_key, found.token or "")
@@ -196,15 +197,15 @@ def _bounded_pool(pool: Any) -> Any:
 
 
 def region_of(profile: str, files: Mapping[str, str]) -> str:
-    """The one that a profile has in AWS's configuration, "" where it has none or is none. `files`: by the names of
-    their variables, where they are not where they usually are."""
+    """The region of a profile in AWS's configuration, "" without one. `files`: paths by the names of their variables,
+    where they are not the default paths."""
     session = botocore.session.Session(profile=profile or None)
     for variable, name in _FILES.items():
         if files.get(name):
             session.set_config_variable(variable, files[name])
     try:
         return str(session.get_scoped_config().get("region", ""))
-    except ProfileNotFound:  # said where it is used
+    except ProfileNotFound:  # reported where the profile is used
         return ""
 
 
@@ -212,7 +213,7 @@ _CLI_CACHE = os.path.join("~", ".aws", "cli", "cache")
 
 
 class _Kept(dict[str, Any]):
-    """Credentials of assumed roles that awscli keeps, and those that were had here, which are not written down."""
+    """Credentials of assumed roles: the files of awscli's cache, and those of this process, which are not written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -226,14 +227,14 @@ class _Kept(dict[str, Any]):
 
 
 _KILL_S = 0.3
-"""So long before the time for reading is over it is ended, lest it goes on for ever."""
+"""How long before the end of the read time the program is killed."""
 
 
 class _CredentialProcess(subprocess.Popen[bytes]):
     """The program that a profile's ``credential_process`` names, within the bounds of the thread."""
 
     def communicate(self, input: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """Raises OSError: it printed more than any credentials."""
+        """Raises OSError: the output is too large for credentials."""
         bounds = current()
         if bounds is not None and bounds.left_s < threading.TIMEOUT_MAX:
             timer = threading.Timer(bounds.left_s - _KILL_S, self.kill)
@@ -264,7 +265,7 @@ def _credentials(source: Any) -> Any:
 
 
 def _config(tries: int) -> Config:
-    """Adaptive: who is throttled asks more slowly from then on."""
+    """Adaptive retries: the request rate is reduced after throttling."""
     return Config(
         retries={"mode": "adaptive", "total_max_attempts": tries},
         connect_timeout=CONNECT_S,
@@ -274,17 +275,17 @@ def _config(tries: int) -> Config:
     )
 
 
-# Where a profile takes the credentials from with which it assumes its role.
+# The source of the credentials with which a profile assumes its role.
 #
 # Source: the AWS SDKs' reference, "Assume role credential provider": `source_profile` names another profile,
-# `credential_source` what is outside of all profiles (Environment, Ec2InstanceMetadata, EcsContainer).
+# `credential_source` a source outside of all profiles (Environment, Ec2InstanceMetadata, EcsContainer).
 
 
 def source_of(profile: str) -> str:
-    """The `credential_source` at the end of its chain of profiles, "" where it has none, or none can be read."""
+    """The `credential_source` at the end of its chain of profiles, "" where there is none or it cannot be read."""
     try:
         profiles = botocore.session.Session().full_config.get("profiles", {})
-    except BotoCoreError:  # said where the profile is used
+    except BotoCoreError:  # reported where the profile is used
         return ""
     seen: set[str] = set()
     while profile not in seen:

@@ -1,6 +1,6 @@
-"""What AWS says of an upgrade, as much as is wanted: what does not rest on something else is asked at the same time.
+"""AWS facts of an upgrade check: only the needed ones, with independent questions asked concurrently.
 
-The versions of a node group's own launch template. Source of the shapes: botocore 1.44.5, ec2/2016-11-15.
+Also the versions of a node group's launch template. Source of the shapes: botocore 1.44.5, ec2/2016-11-15.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from .ec2 import a_template_version, template_version
 
 
 def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
-    """`ref` names the version that is used; that one is asked for by itself where it is neither of the others: EC2
-    refuses a whole request for one version that is gone."""
+    """The latest and the default version, and the one that `ref` names. That one is requested separately where it is
+    neither of the two: EC2 refuses a complete request for one version that does not exist any more."""
     which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
 
     def made(said: Json) -> tuple[TemplateVersion, TemplateVersion]:
-        """One answer where the newest is the default."""
+        """A single version where the newest is the default."""
         versions = [(a_template_version(each), each) for each in parts(said, "LaunchTemplateVersions")]
         latest = max((each for each, _ in versions), key=lambda each: each.number)
         default = next((each for each, one in versions if one.get("DefaultVersion") is True), latest)
@@ -67,7 +67,7 @@ def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions
     return TemplateVersions(latest, default, known.get(ref.version) or template_version(of, ref))
 
 
-# EKS's insights: in short all of them, in full those that do not pass. Source of the shapes: botocore 1.44.5,
+# EKS insights: all of them as a list, with details of those that do not pass. Source of the shapes: botocore 1.44.5,
 # eks/2017-11-01.
 
 
@@ -75,12 +75,12 @@ Told = tuple[Insight, ...] | Unknown
 
 
 def readiness(of: VerifiedCluster, versions: Sequence[str]) -> Told:
-    """About an upgrade to each of `versions`."""
+    """Insights about an upgrade to each of `versions`."""
     return _told(of, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
 
 
 def others(of: VerifiedCluster) -> Told:
-    """About misconfigurations, and the way back. A filter for versions might hide them, as they are about none."""
+    """Insights about misconfigurations and rollback, without a version filter: they may be about no version."""
     return _told(of, {"categories": [MISCONFIGURATION, ROLLBACK]})
 
 
@@ -141,20 +141,22 @@ def _deprecation(said: Json) -> Deprecation:
 
 
 class InsightRefresh:
-    """A refresh that `check.read.refreshed` waits for."""
+    """A refresh that `check.read.refresh_insights` waits for."""
 
     def __init__(self, of: VerifiedCluster) -> None:
         self._of = of
 
     def begin(self) -> Refresh:
-        """
+        """Start the refresh.
+
         Raises:
             AwsError: as `AwsClient.ask`.
         """
         return answered(self._of.aws, questions.REFRESH_INSIGHTS, self._whose, _refresh)
 
     def state(self) -> Refresh | Unknown:
-        """
+        """The state of the refresh.
+
         Raises:
             AwsError: nothing can be asked any more.
         """
@@ -170,14 +172,15 @@ def _refresh(said: Json) -> Refresh:
 
 
 MOST_OF_CLUSTER, MOST_OF_GROUP = 10, 3
-"""So many updates are described: of the cluster as many as a week may have, of each node group the latest few."""
+"""Updates that are described: of the cluster as many as a week may have, of each node group the latest few."""
 
 _DESCRIBED = frozenset((CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES, CheckNeed.RELEASES))
 _NAMED = _DESCRIBED | {CheckNeed.GROUP_UPDATES}
 
 
 def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
-    """
+    """The facts that `wanted_versions` needs.
+
     Raises:
         AwsError: nothing can be asked.
     """
@@ -201,7 +204,7 @@ def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
 
 
 def nothing_told(why: Unknown) -> UpgradeFacts:
-    """Where AWS could not be believed."""
+    """Facts where AWS could not be verified, all Unknown."""
     by_key = {"addon_versions", "templates", "releases"}
     names = {each.name for each in fields(UpgradeFacts)} - by_key
     return UpgradeFacts(**dict.fromkeys(names, why))  # type: ignore[arg-type]
@@ -214,7 +217,7 @@ def _addons(of: VerifiedCluster) -> dict[str, Any]:
 
 
 def _of_groups(of: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, Any]:
-    """Groups and their updates by their names, then what these rest on, and the subnets of all."""
+    """Node groups and their updates by name, then the answers that depend on these, and the subnets of all."""
     names = machines.names(of) if needs & _NAMED else ()
     if isinstance(names, Unknown):
         return {"node_groups": names, "group_updates": names, **together(_below(of, (), needs))}
@@ -224,7 +227,7 @@ def _of_groups(of: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, An
 
 
 Asks = dict[str, Callable[[], Any]]
-"""The names of fields of `UpgradeFacts`, and who fills each."""
+"""The names of fields of `UpgradeFacts`, and the function that reads each."""
 
 
 def _named(of: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNeed]) -> Asks:
@@ -239,7 +242,7 @@ def _named(of: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNe
 
 
 def _below(of: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Asks:
-    """Each answer once, however many groups share it."""
+    """Each question once, also where several groups share its answer."""
     asks: Asks = {}
     if CheckNeed.TEMPLATES in needs:
         own = dict.fromkeys(each.template for each in groups if each.template is not None)

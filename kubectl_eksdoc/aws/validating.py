@@ -1,15 +1,15 @@
-"""Whether configuration values are what their schema allows: all that is broken, each by its path.
+"""Validation of add-on configuration values against their JSON Schema: all violations, each with its path.
 
-The schema is walked here (references, properties, items, alternatives), so that everything is found and its path is
-exact; what each keyword says of a value is judged by fastjsonschema. It is pure Python without dependencies, is
-maintained and knows draft 6; jsonschema is the reference, and the tests hold us to it, but needs a compiled rpds-py.
-As fastjsonschema makes Python code of a schema and runs it, it is given one checked keyword at a time, never names or
-texts of people, and whatever is not known to be harmless makes the answer unknown.
+This module walks the schema (references, properties, items, alternatives), so that every violation is found with its
+exact path; fastjsonschema judges a value by each single keyword. It is pure Python without dependencies, is maintained
+and supports draft 6; jsonschema is the reference that the tests compare with, but needs a compiled rpds-py.
+fastjsonschema generates and runs Python code from a schema. So it gets one checked keyword at a time, never names or
+texts of users, and anything that is not known to be harmless makes the result unknown.
 
 EKS words its own refusals as networknt's json-schema-validator does (terraform-aws-modules/terraform-aws-eks pull 2349:
-``$.env.ENABLE_PREFIX_DELEGATION: boolean found, string expected``). That lets formats pass which it does not know
-(networknt/json-schema-validator issue 848), so EKS may accept any text for its ``boolean`` and ``integer``: what breaks
-a format only is doubtful.
+``$.env.ENABLE_PREFIX_DELEGATION: boolean found, string expected``). That library accepts unknown formats
+(networknt/json-schema-validator issue 848), so EKS may accept any text for its ``boolean`` and ``integer``: a violation
+of a format alone is doubtful.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item, refer
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 
-# Which configuration schemas are judged here: those of whose every keyword it is known what it means, and that it is
-# harmless to make code of it. Source: JSON Schema draft 6 (draft-wright-json-schema-validation-01).
+# Supported configuration schemas: those whose keywords are all known, and harmless to generate code from. Source: JSON
+# Schema draft 6 (draft-wright-json-schema-validation-01).
 
 
 _DRAFTS = re.compile(r"https?://json-schema\.org/draft-0[67]/schema#?\Z")
@@ -35,7 +35,7 @@ _TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
 MOST = 20_000
 
 FORMATS = {"boolean": r"^(true|false)\Z", "integer": r"^[+-]?[0-9]+\Z", "number": r"^[+-]?[0-9]+(\.[0-9]+)?\Z"}
-"""Those of EKS's own, on texts; it publishes no meaning for them: this is what the add-ons make of such values."""
+"""Formats of EKS's own, for texts; EKS publishes no meaning for them: this is how the add-ons parse such values."""
 
 
 def _number(value: Any) -> bool:
@@ -56,7 +56,7 @@ def _names(value: Any) -> bool:
 
 
 def _plain(value: Any, deepest: int = 10) -> bool:
-    """A value whose equality is beyond doubt."""
+    """Whether the equality of such a value is unambiguous."""
     if isinstance(value, list):
         return deepest > 0 and all(_plain(each, deepest - 1) for each in value)
     return value is None or isinstance(value, (str, bool)) or _number(value)
@@ -67,8 +67,8 @@ _WITHOUT_END = re.compile(r"[*+]|\{\d*,")
 
 
 def _pattern(value: Any) -> bool:
-    """One that means the same to everybody, and that no text keeps busy for long: no repeated groups, nothing that
-    looks around or back, and at most two parts without an end, of which the place where it starts may be one."""
+    """Whether all regex engines agree on the pattern, and no text takes long to match: no repeated groups, no
+    lookaround or backreferences, and at most two unbounded parts, of which a missing anchor is one."""
     if not isinstance(value, str) or len(value) > 200 or not value.isascii() or not value.isprintable():
         return False
     try:
@@ -91,7 +91,7 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
 }
 JUDGED = frozenset(_SHAPES)
-"""Keywords that say something of a value by themselves."""
+"""Keywords that judge a value by themselves."""
 
 _HOLDS: dict[str, Callable[[Any], bool]] = {
     "required": _names,
@@ -107,12 +107,12 @@ _REFUSED = {
     *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "prefixItems"),
     *("minContains", "maxContains", "extends", "disallow", "divisibleBy"),
 }
-"""What draft 6 or another draft gives a meaning that is not followed here. Other names mean nothing in any draft: a
-validator reads over them, as over the keys that stand beside ``properties`` in one of CoreDNS's schemas."""
+"""Keywords that have a meaning in draft 6 or another draft, and are not supported here. Other names have no meaning in
+any draft: validators ignore them, such as the keys beside ``properties`` in one of CoreDNS's schemas."""
 
 
 def unjudgeable(root: Doc) -> str:
-    """Why the schema is not judged, in a clause; "" if it is."""
+    """Why the schema is not supported, a clause; "" if it is."""
     draft = root.get("$schema", "http://json-schema.org/draft-06/schema#")
     if not isinstance(draft, str) or not _DRAFTS.match(draft):
         return f"it is of the draft {draft!r}"
@@ -157,18 +157,18 @@ def _below(schema: Doc) -> list[Any]:
     return found + [each for key in ("allOf", "anyOf", "oneOf") for each in schema.get(key, ())]
 
 
-"""Schemas that are held against values."""
+"""Limits of the validation."""
 LONGEST_MATCHED = 4_000
-"""Characters of a text that has to match a pattern, which may take their square."""
+"""Characters of a text that is matched with a pattern, which may take quadratic time."""
 DEEPEST = 200
 
 
 class _TooMuch(Exception):
-    """Why it was not judged to the end, in a clause."""
+    """The reason why the validation was not completed, a clause."""
 
 
 def broken(schema: Doc, values: Doc) -> tuple[SchemaViolation, ...] | Unknown:
-    """Sorted by path; () where the schema allows all of it."""
+    """All violations, sorted by path; () where the schema allows the values."""
     why = unjudgeable(schema)
     if why:
         return Unknown(f"the configuration schema is not judged here: {why}")
@@ -180,7 +180,7 @@ def broken(schema: Doc, values: Doc) -> tuple[SchemaViolation, ...] | Unknown:
 
 
 class _Walk:
-    """Mutable: `left` says how many schemas may still be held against values."""
+    """Mutable: `remaining` is the number of schemas that may still be applied."""
 
     def __init__(self, root: Doc) -> None:
         self.root = root
@@ -253,7 +253,7 @@ def _reasons(tried: list[list[SchemaViolation]]) -> str:
 def _fits(keyword: str, wanted: Any, value: Any) -> bool:
     """
     Raises:
-        _TooMuch: the numbers or texts are beyond what is judged.
+        _LimitExceeded: the numbers or texts are too large to be judged.
     """
     if keyword == "pattern" and isinstance(value, str) and len(value) > LONGEST_MATCHED:
         raise _TooMuch(f"a text of more than {LONGEST_MATCHED} characters has to match a pattern")
@@ -268,7 +268,7 @@ def _fits(keyword: str, wanted: Any, value: Any) -> bool:
 
 @lru_cache(maxsize=512)
 def _rule(schema: str) -> Callable[[Any], Any]:
-    """What judges one keyword."""
+    """The function that judges one keyword."""
     wanted = {"$schema": "http://json-schema.org/draft-06/schema#", **json.loads(schema)}
     judge: Callable[[Any], Any] = fastjsonschema.compile(
         wanted, formats=FORMATS, use_default=False, detailed_exceptions=False
@@ -289,7 +289,7 @@ _WORDS = {
 
 
 def _kind(value: Any) -> str:
-    """As JSON Schema names it."""
+    """The type by its JSON Schema name."""
     return _KINDS.get(type(value), "null")
 
 

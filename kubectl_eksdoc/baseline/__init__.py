@@ -1,5 +1,5 @@
-"""An answer of a command beside an earlier one of the same command: what is new, what is fixed, what is as it was.
+"""Comparison of a command's result with an earlier result of the same command: new, fixed and unchanged findings.
 
-Belongs here: telling clusters apart, pairing findings, what became of each, what either answer could not have said.
-Never here: reading the saved file, making either answer, what one command alone looks at, words for a screen.
+Belongs here: recognizing the cluster, pairing findings, the change of each finding, what either result could not have.
+Never here: reading the saved file, computing either result, the scope of a single command, texts for a screen.
 """

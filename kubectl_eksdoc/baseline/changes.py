@@ -1,4 +1,4 @@
-"""What became of findings since an earlier answer, as data: the rows that every format shows."""
+"""Changes of findings since an earlier result, as data: the rows that every format shows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Subject, text_of
 
-# Two answers to the same question: which options were given differently.
+# Two results of the same command: the options that differ.
 
 
 BESIDE = frozenset({"since", "baseline"})
-"""Options that ask for the comparison itself: of course only one of the answers has them."""
+"""Options of the comparison itself, which only one of the results can have."""
 
 JUDGED_ALIKE = frozenset({"accept-unknown", "fail-on", "strict", "suppressions", "each-step", "since-when"})
-"""Options that change which findings count, or what is told besides, and not what is found."""
+"""Options that change which findings count or what else is printed, but not which findings are found."""
 
 
 @frozen
 class ChangedOption:
-    """An option that was given differently, as JSON values; None where it was not given."""
+    """An option that differs, as JSON values; None where it was not given."""
 
     option: str
     before: object
@@ -34,38 +34,42 @@ class ChangedOption:
 def asked_differently(
     before: Mapping[str, object], now: Mapping[str, object], beside: Collection[str] = BESIDE
 ) -> Iterator[ChangedOption]:
-    """What is off or empty is not given: another version may not write it at all."""
+    """The options that differ. An option that is off or empty counts as not given: another version may not write it."""
     for option in sorted((before.keys() | now.keys()) - set(beside)):
         if (before.get(option) or None) != (now.get(option) or None):
             yield ChangedOption(option, before.get(option), now.get(option))
 
 
 def other_question(asked: Iterable[ChangedOption], narrowing: Collection[str]) -> str:
-    """A clause on the options that make it another question, "" where none does: then a finding that is gone may still
-    be true. Every option does, but those of `JUDGED_ALIKE`, and the `narrowing` ones, which choose some codes or
-    objects: what they leave out, the two sides tell by themselves."""
+    """A clause that names the options because of which the results are not comparable, or "". With such an option a
+    finding that is gone may still be true.
+
+    Every option counts, except `NEUTRAL_OPTIONS` and the `narrowing` ones, which select codes or objects: the two
+    `ResultSide` objects know what those leave out.
+    """
     found = [f"--{each.option}" for each in asked if each.option not in JUDGED_ALIKE.union(narrowing)]
     return f"asked differently: {', '.join(found)}" if found else ""
 
 
 class FindingChangeKind(str, Enum):
-    """In the order in which they are shown. What one of the answers could not say has neither come nor gone."""
+    """The kind of a change, in the order in which they are shown. A finding that one result could not have has neither
+    appeared nor disappeared."""
 
     NEW = "new"  # it fails now, and did not fail then
-    CHANGED = "changed"  # of another severity, or it counts again that was suppressed
-    NOT_KNOWN = "not-known-any-more"  # unknown now, and it was not then
-    NOT_JUDGED = "not-judged-this-time"  # it was there then, and nobody looked for it now
-    SUPPRESSED = "suppressed"  # somebody has decided that it does not count
+    CHANGED = "changed"  # another severity, or it was suppressed and counts again
+    NOT_KNOWN = "not-known-any-more"  # unknown now, and not unknown then
+    NOT_JUDGED = "not-judged-this-time"  # it was found then, and not checked now
+    SUPPRESSED = "suppressed"  # a user decided that it does not count
     FIXED = "fixed"  # it failed then, and passes or is gone now
     KNOWN = "known-now"  # it was unknown then, and passes or is gone now
 
 
 @frozen
 class FindingSince:
-    """One finding of either answer or of both. `before` or `now` is None where that answer does not say it.
+    """A finding of one or both results. `before` or `now` is None where that result does not have it.
 
-    `why` is a clause that says why the answer without it could not say it, "" where it could. `hidden_before` and
-    `hidden_now`: it stood or stands there as suppressed.
+    `why` is a clause that says why the result without it could not have had it, or "". `suppressed_before` and
+    `suppressed_now`: whether it was or is suppressed.
     """
 
     became: FindingChangeKind
@@ -77,14 +81,14 @@ class FindingSince:
 
     @property
     def either(self) -> FindingOutline:
-        """What is said of it now, else what was said."""
+        """The finding of the current result, or else of the earlier one."""
         said = self.now or self.before
         assert said is not None, "a change is of something"
         return said
 
     @property
     def worse(self) -> bool | None:
-        """None where it cannot be told which is worse."""
+        """None where neither is worse."""
         if self.before is None or self.now is None or rank(self.before) == rank(self.now):
             return None
         return rank(self.now) < rank(self.before)
@@ -92,10 +96,10 @@ class FindingSince:
 
 @frozen
 class ResultComparison:
-    """This answer against `earlier`. `doubt` says why it may be of another cluster, "" when it is of this one.
+    """This result compared with `earlier`. `cluster_doubt` says why it may be of another cluster, "" for the same one.
 
-    `changes` in the order of `FindingChangeKind`, worst first among those of one kind; `unchanged` is how many
-    findings that fail or are unknown are as they were. `notes` are sentences on what else makes the answers differ.
+    `changes` are in the order of `FindingChangeKind`, worst first within a kind; `unchanged` is the number of failing
+    or unknown findings that did not change. `notes` are sentences on other reasons why the results differ.
     """
 
     earlier: SavedResult
@@ -109,38 +113,38 @@ class ResultComparison:
         return tuple(each for each in self.changes if each.became is became)
 
     def marks(self) -> dict[FindingOutline, FindingSince]:
-        """What became of those of this answer that are not as they were."""
+        """The changes of this result's findings."""
         return {each.now: each for each in self.changes if each.now is not None}
 
 
 def outline_of(finding: Finding) -> FindingOutline:
-    """As its own document is read."""
+    """The outline that would be read from a saved document."""
     return FindingOutline(finding.code.name, finding.subject, finding.severity, finding.status, finding.message)
 
 
 def rank(finding: FindingOutline) -> tuple[int, int]:
-    """Less is worse."""
+    """Lower is worse."""
     return (finding.status.rank, finding.severity.rank)
 
 
-# Which finding of one answer is which of the other: the same code on the same subject.
+# Pairing of findings: the same code on the same subject.
 #
-# Messages hold numbers that change by the hour, so they tell findings apart only where a code comes more than once on
-# one subject: as two manifests of one Helm release. Of some codes each is about a part of its subject, as a field:
-# those are one only where they are about the same part.
+# Messages contain numbers that change by the hour, so they distinguish findings only where a code has several findings
+# on one subject, such as two manifests of a Helm release. Findings of some codes are about a part of their subject,
+# such as a field: those are paired only if they are about the same part.
 
 
 CLUSTER = "Cluster"
-"""The kind of subject of what is about the whole cluster: its name may not be known to both answers."""
+"""The kind of subject of findings about the whole cluster: its name may be unknown to one of the results."""
 
 _NUMBER = re.compile(r"\d+")
 _SOURCE = re.compile(r"the snapshot \S+|the demo\b")
-"""As what is not in it is said of it."""
+"""The source, as messages about missing data name it."""
 
 
 @frozen
 class ResultFinding:
-    """`hidden`: somebody has decided that it does not count."""
+    """`suppressed`: a user decided that it does not count."""
 
     finding: FindingOutline
     hidden: bool = False
@@ -150,25 +154,27 @@ Pair: TypeAlias = tuple[ResultFinding | None, ResultFinding | None]
 
 
 def pairs(before: Iterable[ResultFinding], now: Iterable[ResultFinding], apart: Collection[str] = ()) -> Iterator[Pair]:
-    """(of then, of now), None where one answer has none. Swapping the answers swaps each pair. `apart`: codes of parts
-    of a subject, which their messages name before the first comma."""
+    """Pairs of (earlier, current), None where one result has no such finding. Swapping the results swaps each pair.
+
+    `per_part_codes`: codes about parts of a subject; their messages name the part before the first comma.
+    """
     then, here = _by_key(before), _by_key(now)
     for key in sorted(then.keys() | here.keys()):
         yield from _matched(then[key], here[key], key[0] in apart)
 
 
 def about(subject: Subject) -> tuple[str, str, str]:
-    """By what subjects are one."""
+    """The key that is equal for equal subjects."""
     return (subject.kind, subject.namespace, "" if subject.kind == CLUSTER else subject.name)
 
 
 def gist(message: str) -> str:
-    """`message` without its numbers, and without what was read: what neither of two snapshots holds is the same."""
+    """`message` without its numbers and its source, so that messages about missing data of two snapshots are equal."""
     return _NUMBER.sub("#", _SOURCE.sub("the source", message))
 
 
 def numbers(message: str) -> tuple[tuple[int, str], ...]:
-    """Those that its gist lacks, in their order, so that they compare as numbers of any length do."""
+    """The numbers that the pattern lacks, in order, in a form that compares as numbers of any length do."""
     found = (digits.lstrip("0") for digits in _NUMBER.findall(_SOURCE.sub("the source", message)))
     return tuple((len(digits), digits) for digits in found)
 
@@ -186,8 +192,8 @@ def _order(said: ResultFinding) -> tuple[object, ...]:
 
 
 def _matched(then: list[ResultFinding], here: list[ResultFinding], apart: bool) -> Iterator[Pair]:
-    """By the same words, then by the same words with other numbers, then the worst with the worst, unless they are
-    known to be two answers. `apart`: only where they are about the same part of the subject."""
+    """Match by equal messages, then by equal patterns, then the worst with the worst, unless their texts differ.
+    `per_part`: only if they are about the same part of the subject."""
 
     def part(said: ResultFinding) -> str:
         return said.finding.message.partition(",")[0] if apart else ""
@@ -219,7 +225,7 @@ def _matched(then: list[ResultFinding], here: list[ResultFinding], apart: bool) 
 
 
 def _of_two_texts(old: ResultFinding, new: ResultFinding) -> bool:
-    """Both fail, or are unknown, for another reason: by two texts of their code."""
+    """Whether both have another reason: two different texts of their code."""
     if old.finding.status is not new.finding.status or gist(old.finding.message) == gist(new.finding.message):
         return False
     texts = {text_of(each.finding.code, each.finding.message) for each in (old, new)}

@@ -1,4 +1,4 @@
-"""What became of findings on a screen: a line of counts, the new ones first, and what was fixed."""
+"""Changes of findings since a saved result: a line of counts, new findings first, and fixed findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kubectl_eksdoc.report.text import Title, Tone, age, between, few, joined, r
 
 from .changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
 
-# The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
+# Texts for changes of findings: the counts, the remarks, and the line and mark of a change.
 
 
 WORDS = {
@@ -47,13 +47,13 @@ def title(since: ResultComparison, observed: datetime) -> str:
 
 
 def counts(since: ResultComparison) -> str:
-    """``2 new, 1 fixed, 12 unchanged``: what fails or is unknown."""
+    """``2 new, 1 fixed, 12 unchanged``: findings that fail or are unknown."""
     told = [f"{len(found)} {word}" for became, word in WORDS.items() if (found := since.of(became))]
     return ", ".join([*told, f"{since.unchanged} unchanged"])
 
 
 def remarks(since: ResultComparison, tool_version: str = __version__) -> Iterator[str]:
-    """What must be known before the changes are read, a sentence each."""
+    """What the reader must know before the changes, in sentences."""
     earlier = since.earlier
     if since.doubt:
         yield f"It is unknown whether both are about one cluster: {since.doubt}."
@@ -69,7 +69,7 @@ def remarks(since: ResultComparison, tool_version: str = __version__) -> Iterato
 
 
 def told(change: FindingSince) -> str:
-    """``new high: Deployment shop/web: … [code]``, with what it was."""
+    """``new high: Deployment shop/web: … [code]``, with the earlier state."""
     said = change.either
     head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
     why = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
@@ -77,7 +77,7 @@ def told(change: FindingSince) -> str:
 
 
 def marking(since: ResultComparison | None) -> Mark:
-    """How findings of this answer are marked that are not as they were."""
+    """A function that marks the changed findings of this result."""
     if since is None:
         return unmarked
     marks = since.marks()
@@ -90,7 +90,7 @@ def marking(since: ResultComparison | None) -> Mark:
 
 
 def _how(change: FindingSince) -> str:
-    """``: worse``, ``: was unknown``; "" where the word says it all."""
+    """``: worse``, ``: was unknown``; "" where the kind's word is enough."""
     if change.became is FindingChangeKind.NEW and change.before is not None:
         return f": was {_WAS[change.before.status]}"
     if change.became is FindingChangeKind.CHANGED:
@@ -110,7 +110,7 @@ def _grade(change: FindingSince) -> str:
 
 
 MOST = 6
-"""Findings of one kind of change that a page shows."""
+"""Findings of each kind of change that a page shows."""
 
 _DOWN = {
     FindingChangeKind.FIXED: ("✓", Tone.GOOD),
@@ -124,7 +124,7 @@ _DOWN = {
 def section(
     since: ResultComparison | None, observed: datetime, full: bool, tool_version: str = __version__
 ) -> Lines | None:
-    """None without an earlier answer. `observed`: when this one was made of the cluster."""
+    """None without a saved result. `observed_at`: when the facts of this result were read."""
     if since is None:
         return None
     lines: list[Line | str] = [flush(text, 2) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
@@ -149,14 +149,14 @@ def _change(change: FindingSince) -> Line:
     return Line(f"{sign} {told(change)}", tone=tone)
 
 
-# What became of findings in Markdown: counts, remarks, and the changes, those that are no news folded away.
+# Changes of findings in Markdown: counts, remarks, and the changes; less urgent kinds are folded.
 
 
 _NEWS = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.NOT_KNOWN)
 
 
 def lines(since: ResultComparison | None, most: int, tool_version: str = __version__) -> list[str]:
-    """Without the title; none without an earlier answer."""
+    """The lines without the title; none without a saved result."""
     if since is None:
         return []
     said = [f"**{escape(counts(since))}**", "", *markdown.items(remarks(since, tool_version))]
@@ -170,7 +170,7 @@ def lines(since: ResultComparison | None, most: int, tool_version: str = __versi
     return said
 
 
-# What became of findings since an earlier answer, as a part of a result.
+# Changes of findings since an earlier result, as a part of a result.
 
 
 _KEYS = {
@@ -185,17 +185,17 @@ _KEYS = {
 
 
 class SinceSaid(Printed):
-    """What an answer says of a finding."""
+    """A finding as one result has it."""
 
     severity: Severity
     status: Status
     message: Text
     suppressed: bool
-    """It does not count there."""
+    """A user suppressed it, so it does not count there."""
 
 
 class SinceFinding(Printed):
-    """What became of a finding. null: that answer does not say it."""
+    """A changed finding. null: that result does not have it."""
 
     called = {"code": "either.code", "subject": "either.subject"}
 
@@ -204,9 +204,9 @@ class SinceFinding(Printed):
     earlier: SinceSaid | None
     now: SinceSaid | None
     worse: bool | None
-    """Whether it is worse now; null where only one answer says it, or both say the same of it."""
+    """Whether it is worse now; null where only one result has it, or both have the same severity and status."""
     why: Text | None
-    """Why the answer that does not say it could not have said it; null where it could."""
+    """Why the result without it could not have had it; null where it could."""
 
     @classmethod
     def of(cls, facts: FindingSince) -> SinceFinding:
@@ -230,37 +230,37 @@ class SinceOption(Printed):
 
 
 class SinceResult(Printed):
-    """What became of findings since an earlier answer of the same command; only with --since. earlier and now are the
-    two answers."""
+    """Changes of findings since an earlier result of the same command; only with --since. earlier and now are the two
+    results."""
 
     file: Text
     tool_version: Text
     cluster: ClusterResult
     source: Source
     observed_at: Moment
-    """When the facts of the earlier answer were read, UTC."""
+    """When the facts of the earlier result were read, UTC."""
     same_cluster: Annotated[bool, Meta(extra_json_schema={"const": True})] | None
-    """null: what is known of both does not tell; answers about two clusters are never compared."""
+    """null: unknown; results of different clusters are never compared."""
     asked: tuple[SinceOption, ...]
-    """Options that were given differently; null: not given."""
+    """Options that differ; null: not given."""
     notes: Texts
-    """What else makes the answers differ."""
+    """Other reasons why the results differ."""
     new: tuple[SinceFinding, ...]
     """Fails now, and did not fail then."""
     fixed: tuple[SinceFinding, ...]
     """Failed then; it was judged now, and passes or is not found."""
     changed: tuple[SinceFinding, ...]
-    """Of another severity, or it counts again that was suppressed."""
+    """Another severity, or it was suppressed and counts again."""
     not_known_any_more: tuple[SinceFinding, ...]
-    """Unknown now, and it was not then: what failed then is not fixed by that."""
+    """Unknown now, and was not unknown then: a finding that failed then is not fixed."""
     not_judged_this_time: tuple[SinceFinding, ...]
-    """Found then, and not looked for now, so it is not fixed; why says what kept it from being judged."""
+    """Found then, and not checked now, so it is not fixed; why gives the reason."""
     known_now: tuple[SinceFinding, ...]
     """Unknown then; it was judged now, and passes or is not found."""
     suppressed: tuple[SinceFinding, ...]
-    """Does not count now because a user suppressed it, and counted then or was not there."""
+    """A user suppressed it, so it does not count now; it counted then or was not found."""
     unchanged: Count
-    """How many findings that fail or are unknown are as they were."""
+    """Number of failing or unknown findings that did not change."""
 
     @classmethod
     def of(cls, facts: ResultComparison) -> SinceResult:

@@ -1,4 +1,4 @@
-"""What an answer says, and what it could have said: that it lacks a finding means something only where it looked."""
+"""The two results of a comparison: a missing finding means something only if that result could have had it."""
 
 from __future__ import annotations
 
@@ -31,31 +31,32 @@ from .changes import (
 )
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
-"""(kind, name) of what was looked at."""
+"""(kind, name) of the subjects that were checked."""
 
 _About: TypeAlias = tuple[str, str, str]
 _Gist: TypeAlias = tuple[_About, str]
-"""Of what is unknown: about what, and the gist of its message."""
+"""The subject of an unknown finding, and the pattern of its message."""
 
 _MOST_NAMES = 3
 
 _NAMED_BY = {"Deployment": "replicasets.apps", "CronJob": "jobs.batch"}
-"""Workloads that their pods know only by another object: without it a finding stands on that object instead."""
+"""Workloads that a pod names only through another object: without it, a finding is reported on that object instead."""
 
 _WHOLES = frozenset({CLUSTER, "Command", "Addon", "Node", "Nodes", "NodeGroup", "Nodegroup", "NodePool"})
-"""Kinds of subjects of which others are parts: what is unknown of one may hide other codes on its parts."""
+"""Kinds of subjects that contain others: an unknown finding on one may hide other codes on its parts."""
 
 
 @frozen
 class Side:
-    """One of the two answers.
+    """One of the two compared results.
 
-    `codes` are those that were looked for, None for all. `read` are the kinds that were known completely, and `needs`
-    those without which a code is not judged. `scope` is what it was narrowed to, None for the whole cluster. `kin` are
-    the codes that stay open for a code: where one of them is unknown, so may that code be; by itself only its own.
-    `wide` are codes that hide all their kin, whatever they are about. `apart` are codes that come once for each part of
-    a subject, which their message names before its first comma. `hides`: what the other answer has found and this one
-    could not, each with a clause on why. `wholes_of`: of which add-ons a subject may be a part, none for any.
+    `codes`: the codes that were checked, None for all. `complete_kinds`: the kinds whose lists were complete.
+    `needed_kinds`: by code, the kinds without which it is not judged. `scope`: the subjects the command was narrowed
+    to, None for the whole cluster. `related_codes`: by code, other codes whose unknown findings may hide it; by default
+    only the code itself. `wide_codes`: codes whose unknown findings hide all related codes, whatever their subjects.
+    `per_part_codes`: codes with a finding for each part of a subject; the message names the part before its first
+    comma. `hidden_findings`: findings of the other result that this one could not have, each with a clause that says
+    why. `addons_of`: the add-ons that a subject may be a part of.
     """
 
     findings: tuple[FindingOutline, ...] = ()
@@ -70,11 +71,11 @@ class Side:
     hides: Mapping[FindingOutline, str] = field(default_factory=dict)
     wholes_of: Callable[[Subject], Collection[str]] = field(default=lambda _: (), repr=False, compare=False)
     _open: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
-    """By code and kind of subject: what is unknown, be it suppressed or not, and in which words."""
+    """By code and kind of subject: the messages of unknown findings, suppressed or not."""
     _of: Mapping[tuple[str, _About], str] = field(init=False, repr=False, compare=False)
     """The same by code and subject."""
     _several: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
-    """Of `_open` what is about objects that have no name of their own: nobody can tell which they are."""
+    """The part of `_open` about objects without a name of their own, which cannot be told apart."""
 
     def __post_init__(self) -> None:
         found: dict[tuple[str, str], dict[_Gist, str]] = {}
@@ -87,7 +88,7 @@ class Side:
                 of.setdefault((each.code, about(each.subject)), each.message)
         object.__setattr__(self, "_open", found)
         object.__setattr__(self, "_of", of)
-        # The name of such a subject is words, or many names: no object is called so.
+        # The name of such a subject contains a space (a description or several names), which no object's name does.
         several = {
             where: {each: why for each, why in those.items() if " " in each[0][2]} for where, those in found.items()
         }
@@ -99,7 +100,7 @@ class Side:
         yield from (ResultFinding(each, True) for each in self.suppressed)
 
     def not_asked(self, finding: FindingOutline, other: Side) -> str:
-        """A clause on why this answer is not about what `other` has found, "" where it is."""
+        """A clause that says why this result did not check what `other` has found, or ""."""
         if self.codes is not None and finding.code not in self.codes:
             return "its check was not made"
         addons = {("Addon", name) for name in self.wholes_of(finding.subject)}
@@ -114,7 +115,7 @@ class Side:
         return "" if covered else "other objects were checked"
 
     def not_judged(self, finding: FindingOutline, other: Side) -> str:
-        """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
+        """A clause that says why this result could not judge what `other` has found, or ""."""
         if finding in self.hides:
             return self.hides[finding]
         needs = self.needs.get(finding.code, frozenset()) | {_NAMED_BY.get(finding.subject.kind, "")}
@@ -125,10 +126,10 @@ class Side:
         return ""
 
     def not_known(self, finding: FindingOutline, other: Side) -> str:
-        """What is unknown here that may hide what `other` has found, a message; "" where nothing is.
+        """The message of an unknown finding here that may hide what `other` has found, or "".
 
-        What is unknown of an object hides nothing of others of its kind; what stood open in `other` as well did not
-        keep it from its finding.
+        An unknown finding on an object hides nothing about other objects of its kind. A finding that was unknown in
+        `other` as well did not prevent `other` from finding it, so it hides nothing.
         """
         own, kin = about(finding.subject), self.kin.get(finding.code, frozenset()) | {finding.code}
         addons = self.wholes_of(finding.subject)
@@ -138,7 +139,7 @@ class Side:
         for (code, kind), unknown in self._open.items():
             if code not in kin:
                 continue
-            # Whether what is unknown of such a subject may be about more than that.
+            # Whether the unknown finding may be about more subjects than its own.
             apart = kind != finding.subject.kind and (code == finding.code or kind in _WHOLES)
             if kind != CLUSTER and not apart and (code == finding.code or code not in self.wide):
                 unknown = self._several[code, kind]
@@ -150,8 +151,10 @@ class Side:
         return ""
 
     def leaves_open(self, code: str, kind: str, unknown: _Gist, message: str) -> bool:
-        """True where the same is unknown here for the same reason, and no less of it: of 20 pods of which nothing is
-        known 6 may be those that were known when they were 14."""
+        """Whether the same finding is unknown here for the same reason, for at least as many objects.
+
+        With 20 unknown pods instead of 14, the 6 additional ones may be those that were known.
+        """
         here = self._open.get((code, kind), {}).get(unknown)
         if here is None:
             return False
@@ -159,24 +162,24 @@ class Side:
         return len(there) == len(mine) and all(now <= then for now, then in zip(there, mine, strict=True))
 
 
-# Without which lists of the cluster a code is not judged, and which lists an answer had.
+# The lists of the cluster that codes need, and the lists that a result had.
 
 
 def needs_of(codes: Iterable[Code]) -> dict[str, frozenset[str]]:
-    """By the names of the codes."""
+    """The needed kinds by code name."""
     return {code.name: frozenset(kind.full_name for kind in code.needs) for code in codes}
 
 
 def read_of(cluster: Cluster) -> frozenset[str]:
-    """The kinds that were known completely."""
+    """The kinds whose lists were complete."""
     return frozenset(read.resource.full_name for read in cluster.reads if read.known)
 
 
-# Whether two observations are of one cluster: answers about different ones must not stand side by side.
+# Whether two results are of the same cluster: results of different clusters must not be compared.
 
 
 class Saved(Protocol):
-    """What was saved: whose cluster it is about, where its data is from, and the uids of objects of that cluster."""
+    """Facts of a saved result: its cluster, the source of its data, and the UIDs of objects of that cluster."""
 
     @property
     def identity(self) -> Identity: ...
@@ -191,12 +194,12 @@ class Saved(Protocol):
 class SameClusterAnswer(str, Enum):
     SAME = "same"
     OTHER = "other"
-    UNKNOWN = "unknown"  # what is known of both does not decide it
+    UNKNOWN = "unknown"  # not decided by the known facts
 
 
 @frozen
 class SameClusterVerdict:
-    """`why` is a clause without its full stop, "" for the same cluster."""
+    """`why`: a clause without a full stop, "" for the same cluster."""
 
     sameness: SameClusterAnswer
     why: str = ""
@@ -205,10 +208,10 @@ class SameClusterVerdict:
 def kinship(
     baseline: Saved, now: Cluster, saved_one: str = "the baseline", this_one: str = "this plan"
 ) -> SameClusterVerdict:
-    """The uid of Namespace kube-system decides, whatever the names are; without both, an object in both does.
+    """Whether both are of the same cluster: the UID of Namespace kube-system decides, or else an object that both have.
 
-    Else the names: a cluster's is unique in an account and region. A context is a name of one's own for a cluster:
-    two different ones may mean the same cluster, so that they alone decide nothing.
+    Otherwise the names decide: a cluster name is unique in an account and region. A context is a local name: different
+    contexts may mean the same cluster, so contexts alone decide nothing.
     """
     saved, here = baseline.identity, now.identity
     other = f"it has {_named(saved)}, this one has {_named(here)}"
@@ -232,12 +235,12 @@ def kinship(
 
 
 def uids_of(cluster: Cluster) -> frozenset[str]:
-    """Of objects that no other cluster has. What was written by hand may have none."""
+    """UIDs of objects that no other cluster has. Objects written by hand may have none."""
     return frozenset((*(node.uid for node in cluster.nodes), *(budget.uid for budget in cluster.budgets))) - {""}
 
 
 def _named(who: Identity) -> str:
-    """``cluster shop in account 1 in eu-west-1 (context prod)``, as far as it is known."""
+    """``cluster shop in account 1 in eu-west-1 (context prod)``, as far as known."""
     if not (who.cluster or who.context or who.account or who.region):
         return "a cluster of unknown name"
     words = [f"cluster {who.cluster}" if who.cluster else "a cluster of unknown name"]
@@ -247,12 +250,12 @@ def _named(who: Identity) -> str:
     return " ".join(words)
 
 
-# An answer that was just made of what was read earlier, reduced to what a saved one is read as.
+# A result that was computed now from a snapshot, in the form of a saved result.
 
 
 @frozen
 class SnapshotOrigin:
-    """Of which `file` with a snapshot in it, by which version of this tool, and asked for with which `options` (JSON
+    """`file`: the snapshot; `tool_version`: the version that wrote it; `options`: the options of the result (JSON
     values by flag)."""
 
     file: str
@@ -263,7 +266,7 @@ class SnapshotOrigin:
 def made_earlier(
     of: SnapshotOrigin, cluster: Cluster, findings: Iterable[Finding], suppressed: Iterable[Finding] = ()
 ) -> SavedResult:
-    """What only some commands say (`codes`, `addons`, `way`) is left out."""
+    """The saved form of the result, without the parts of some commands only (`codes`, `addons`, `way`)."""
     return SavedResult(
         of.file,
         cluster.identity,
@@ -278,7 +281,7 @@ def made_earlier(
     )
 
 
-# This answer against an earlier one: what became of each finding of either.
+# Comparison of a result with an earlier one: the change of each finding.
 
 
 _ORDER = {became: place for place, became in enumerate(FindingChangeKind)}
@@ -293,11 +296,12 @@ def since(
     narrowing: Collection[str],
     notes: tuple[str, ...] = (),
 ) -> ResultComparison:
-    """The answer `now` about `cluster`, asked for with `options` (JSON values by flag), against `earlier` (`then`).
-    `narrowing`: as for `other_question`.
+    """Compare the result `now` of `cluster`, with `options` (JSON values by flag), with the result `saved` (`then`).
+
+    `narrowing`: as for `incomparable_reason`.
 
     Raises:
-        BaselineError: it is of another cluster.
+        BaselineError: the saved result is of another cluster.
     """
     akin = kinship(earlier, cluster, "the earlier answer", "this one")
     if akin.sameness is SameClusterAnswer.OTHER:
@@ -311,16 +315,17 @@ def since(
 
 
 def findings_since(then: Side, now: Side, other: str = "") -> tuple[tuple[FindingSince, ...], int]:
-    """What became of them, worst first among those of one kind; and how many that fail or are unknown did not change.
+    """The changes, ordered by kind and then worst first, and the number of unchanged failing or unknown findings.
 
-    What passes is as good as not there. `other`: as of `other_question`; then nothing is fixed.
+    A passing finding counts as no finding. `incomparable`: the result of `incomparable_reason`; unless "", nothing
+    counts as fixed.
     """
     changes: list[FindingSince] = []
     unchanged = 0
     for pair in pairs(then.said, now.said, then.apart | now.apart):
         found = tuple(_became(pair, then, now, other))
         changes += found
-        # It counts in both, and is as it was.
+        # It counts in both results, and did not change.
         unchanged += not found and all(
             said is not None and not said.hidden and said.finding.status is not Status.PASS for said in pair
         )
@@ -364,13 +369,13 @@ def _went(
 
 
 def _blind(side: Side, said: ResultFinding, other: Side) -> str:
-    """Why `side` could not say what `other` says, a clause."""
+    """Why `side` could not have the finding of `other`, a clause."""
     unasked, unknown = side.not_asked(said.finding, other), side.not_known(said.finding, other)
     return unasked or (f"not known: {unknown}" if unknown else side.not_judged(said.finding, other))
 
 
 def _stayed(before: ResultFinding, here: ResultFinding) -> Iterator[FindingSince]:
-    """What is told by both, and not as something that passes."""
+    """A finding that both results have and that does not pass."""
     old, new = before.finding, here.finding
     if here.hidden:
         if not before.hidden:

@@ -1,5 +1,6 @@
-"""Changes of a cluster and of AWS, carried out by one engine: journal before the act, steps, follow, verify, result.
+"""Changes of a cluster and of AWS, executed by one engine: journal entry before the request, steps, follow-up,
+verification, result.
 
-Belongs here: the engine, and for each kind of change its steps, what tells whether they hold, and what reverts them.
-Never here: a request, an edge (a kind has ports), whether a change may be made (each feature decides that).
+Belongs here: the engine, and the interface of a kind of change: its steps, its verification, its reversal. Never here:
+requests, edges (a kind has ports), the decision whether a change is allowed (each feature's own).
 """

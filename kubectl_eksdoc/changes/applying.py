@@ -1,7 +1,7 @@
-"""What every command does that carries a change out: preview, typed confirmation, read again, journal, follow, result.
+"""Shared steps of every command with --apply: preview, typed confirmation, second read, journal, follow-up, result.
 
-Belongs here: the order in which that happens, and what all of them say.
-Never here: what one kind of change is (each command gives its preview and its `changes.engine.Kind`).
+Belongs here: the order of these steps, and their common messages. Never here: the change itself (each command passes
+its preview and its `changes.engine.ChangeKind`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.report.text import rfc3339
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
+if TYPE_CHECKING:  # help must not load facts and plans
     from kubectl_eksdoc.host.journals import ChangeJournalFile
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.report.report import Report
@@ -35,10 +35,10 @@ R = TypeVar("R", bound="Result")
 
 
 def check_live(around: CommandContext, dry: bool, practise: str = "") -> None:
-    """`dry`: it is a dry run of this side; `practise`: a command that shows one on the demo.
+    """`is_dry_run`: a client-side dry run; `demo_hint`: a hint with a command that shows one on the demo.
 
     Raises:
-        UsageError: what cannot be changed is to be.
+        UsageError: the source cannot be changed.
     """
     source = around.source
     if source.live or (source.demo and dry):
@@ -51,14 +51,14 @@ def check_live(around: CommandContext, dry: bool, practise: str = "") -> None:
 
 
 def applying_to(around: CommandContext, session: ClusterSession) -> tuple[str, ...]:
-    """The words that lead a command with --apply to the same cluster; of the demo nothing can be changed."""
+    """Return the arguments that select the same cluster for a command with --apply; the demo cannot be changed."""
     return ("--demo", "--dry-run") if around.source.demo else opening.reached_by(around, session)
 
 
 @frozen
 class Proposal:
-    """A change as one observation of the cluster shows it. `same`: what must not be another when it is sent. `refused`:
-    why nothing is done, a clause, and the exit code then. `confirm` raises unless it is wanted."""
+    """A change as one observation of the cluster shows it. `unchanged_state`: the state that must be the same when it
+    is sent. `refused`: why nothing is done, a clause, and the exit code. `confirm` raises unless the user confirms."""
 
     report: Report
     same: object
@@ -73,12 +73,13 @@ def confirmed(
     drifted: str,
     around: CommandContext,
 ) -> ClusterSession | CommandAnswer:
-    """The cluster as it was observed after it was confirmed; an answer where nothing is done. `same`: that of the
-    proposal, by what is read again. `drifted`: what is said where it is not as it was.
+    """Show the proposal, ask for the confirmation, and return the cluster as it was read again; an answer if nothing is
+    done. `unchanged_state` computes the state of the second read, to be compared with the proposal's. `drift_message`:
+    the message if they differ.
 
     Raises:
-        UsageError: what was typed is something else.
-        Drifted: something is not as it was when it was shown.
+        UsageError: the typed confirmation is wrong.
+        Drifted: something differs from what was shown.
     """
     opening.show(proposal.report, around)
     if proposal.refused is not None:
@@ -96,12 +97,12 @@ def confirmed(
 
 
 def identity(session: ClusterSession) -> tuple[object, str]:
-    """A context may be chosen again while one types."""
+    """Return the identity of the cluster: another context may be selected while the user types."""
     return session.cluster.identity, session.believed.cluster.arn
 
 
 def as_data(report: Report, around: CommandContext) -> str:
-    """Nothing on stdout for whoever reads a table: it was shown on stderr."""
+    """Return nothing for table output, which was shown on stderr."""
     return opening.answered(report, around) if around.options.output in ("json", "yaml") else ""
 
 
@@ -118,7 +119,7 @@ def journal(ident: str, around: CommandContext) -> ChangeJournalFile:
 
 
 def begun(kind: str, what: str, ident: str, session: ClusterSession, around: CommandContext, **more: object) -> Doc:
-    """The first line of the journal: what a later process needs, which continues it or reverts it."""
+    """Return the first entry of the journal: everything that a later process needs to continue or revert the change."""
     eks = session.believed.cluster
     return first_line(kind, what, ident, session.cluster.identity.context, around) | {
         "cluster": {"name": eks.name, "arn": eks.arn, "context": session.cluster.identity.context},
@@ -129,7 +130,7 @@ def begun(kind: str, what: str, ident: str, session: ClusterSession, around: Com
 def carried(
     kind: Kind[R], first: Doc, world: World, written: ChangeJournalFile, around: CommandContext, undoes: str = ""
 ) -> R:
-    """`undoes`: the id of a change that is reverted. Raises: as `changes.engine.carry_out`."""
+    """Execute a change. `undoes`: the id of a change that is reverted. Raises: as `changes.engine.start_change`."""
     from .engine import carry_out
 
     around.note(f"change {written.id}, journal {written.path}")
@@ -138,21 +139,21 @@ def carried(
 
 
 def continued(kind: Kind[R], saved: SavedChange, world: World, around: CommandContext) -> R:
-    """A change that was begun before. Raises: as `changes.engine.go_on`."""
+    """Continue a change that was started before. Raises: as `changes.engine.execute`."""
     from .engine import go_on
 
     return _closed(go_on(kind, world, saved.past), saved.text("undoes"), world, around)
 
 
 def _closed(done: R, undoes: str, world: World, around: CommandContext) -> R:
-    """The change that was reverted learns of it; what was done is told all the same where that cannot be written."""
+    """Write to the journal of the reverted change; the result is returned even if that fails."""
     if undoes and done.whole:
         replace(world, journal=journal(undoes, around)).note({"entry": "undone"})
     return done
 
 
 def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) -> R:
-    """What a change has made is removed again; its own journal tells of it. Raises: as `changes.engine.go_on`."""
+    """Remove what a change has created; its own journal records that. Raises: as `changes.engine.execute`."""
     from .engine import go_on
 
     written.write({"entry": "undoing"})
@@ -164,7 +165,7 @@ def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) 
 
 
 def check_context(saved: SavedChange, around: CommandContext) -> None:
-    """Raises Drifted: it is of another cluster."""
+    """Raises Drifted: the change is of another cluster."""
     context = saved.text("cluster", "context")
     if (around.connection.context or IN_CLUSTER) != (context or IN_CLUSTER):
         raise Drifted(f"change {saved.id} is of context {context}", "Name that context, or none.")
@@ -185,7 +186,7 @@ def first_line(kind: str, what: str, ident: str, context: str, around: CommandCo
 
 @contextmanager
 def world(written: ChangeJournalFile, watch_s: float, around: CommandContext) -> Iterator[World]:
-    """While the process takes Ctrl-C as a word to stop between two steps."""
+    """Yield the outside of a change; meanwhile Ctrl-C stops it between two steps."""
     from .engine import World
 
     def tell(line: str) -> None:
@@ -195,13 +196,14 @@ def world(written: ChangeJournalFile, watch_s: float, around: CommandContext) ->
         try:
             yield World(written, around.edges.clock, around.sleep, told, tell, watch_s)
         except KeyboardInterrupt:
-            if written.path.exists():  # it is written down before it is sent
+            if written.path.exists():  # it is journaled before it is sent
                 around.note(f"what was sent continues; its journal is {written.path}")
             raise
 
 
 def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: CommandContext) -> SavedChange:
-    """
+    """Return a journaled change.
+
     Raises:
         LocalJournalError: this machine has no journal of it, or it is of another kind.
         Drifted: it is of another cluster.
@@ -230,7 +232,7 @@ class _Ended(Protocol):
 
 
 def begun_at(saved: SavedChange) -> datetime:
-    """Raises LocalJournalError: its journal does not tell."""
+    """Raises LocalJournalError: its journal has no start time."""
     at = parsed(saved.text("at"))
     if at is None:
         raise LocalJournalError(f"the journal of change {saved.id} does not tell when it began", "Check the file.")
@@ -238,8 +240,7 @@ def begun_at(saved: SavedChange) -> datetime:
 
 
 def code(ended: _Ended) -> int:
-    """What was cut off or failed was not brought to its end; then what is known to differ matters more than what is not
-    known."""
+    """Return the exit code: an incomplete change comes first, then known differences, then unknowns."""
     if not ended.whole:
         return streams.STOPPED
     if ended.differs:
@@ -249,7 +250,7 @@ def code(ended: _Ended) -> int:
 
 @frozen
 class Again:
-    """A change that was begun before, to be continued or reverted."""
+    """A change that was started before, to be continued or reverted."""
 
     saved: SavedChange
     undo: bool

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc changes``: which changes were begun on this machine, and how one is continued or reverted."""
+"""``kubectl eksdoc changes``: list the changes that were started on this machine, and continue or revert one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .applying import Again
 NAME = "changes"
 VERBS = ("resume", "undo")
 _MOST = 500
-"""So many journals are read."""
+"""Maximum number of journals that are read."""
 _BY_KIND = {
     ADDON_UPDATE: "addon_diff.command.applying",
     DNS_CHANGE: "coredns_lameduck.command.changing",
@@ -62,11 +62,12 @@ def add_to(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Run the command.
+
     Raises:
-        UsageError: the words name nothing that can be done.
+        UsageError: the arguments are neither ``resume ID`` nor ``undo ID``.
         LocalJournalError: this machine has no journal of that change.
-        EksdocError: as the command that began it.
+        EksdocError: as the command that started it.
     """
     from kubectl_eksdoc.wiring.runs import saved_change, saved_changes
 
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
 
 def _there(around: CommandContext, context: str) -> CommandContext:
-    """By the context of the change, where no other is given."""
+    """Return a context for the live cluster: with the kube context of the change, unless another one is given."""
     around, connection = replace(around, source=SourceChoice()), around.connection
     if connection.context or connection.server or context in ("", IN_CLUSTER):
         return around

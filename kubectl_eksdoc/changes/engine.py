@@ -1,7 +1,7 @@
-"""Any change, from its first line in the journal to its result.
+"""Engine of changes, from the first journal entry to the result.
 
-Every step is written down before it is sent, and read before it is sent again: a process that continues a change which
-was cut off sends only what is still as it was.
+Every step is journaled before it is sent, and checked before it is sent again: a process that continues an interrupted
+change sends only steps whose target is unchanged.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from kubectl_eksdoc.model.change_journal import Became, Part, Past
 
 _SLICE_S = 0.5
 _OF_ALL = (AwsDenied, AwsLogin, AwsThrottled)
-"""Refusals that every other step would meet as well."""
+"""Refusals that every other step would get as well."""
 _REFUSED = (*_OF_ALL, AwsRefused, AwsMissing, ClusterRefused, Drifted, Forbidden, Unauthorized)
 """Errors after which nothing was changed."""
 
 
 class _Journal(Protocol):
-    """Where a change writes down what it intends, before it is done, and the result."""
+    """The journal of a change: intents before they are sent, and results."""
 
     def write(self, entry: Doc) -> None:
-        """It is kept when it returns. Raises JournalError: it is not, or nobody knows."""
+        """Store an entry before it returns. Raises JournalError: it is not stored, or that is unknown."""
         ...
 
 
@@ -54,8 +54,8 @@ class _Clock(Protocol):
 
 @frozen
 class World:
-    """What every change needs. `told`: how often the process was told to end. `tell` hears what happens, a line each.
-    `watch_s`: so long it is followed at most."""
+    """The outside of every change. `stop_count`: number of signals to end. `report` receives messages, one line each.
+    `max_watch_s`: maximum time of the follow-up."""
 
     journal: _Journal
     clock: _Clock
@@ -65,7 +65,7 @@ class World:
     watch_s: float
 
     def note(self, entry: Doc) -> None:
-        """What has happened is told all the same where it cannot be written down."""
+        """Write an entry; a failure is only reported, because the step has already happened."""
         try:
             self.journal.write(entry)
         except JournalError as error:
@@ -74,9 +74,10 @@ class World:
 
 @frozen
 class Step:
-    """`what` it changes, by the name that the journal uses. `now`: how it stands. `send` returns what the answer says.
-    `apart`: where it is refused or no longer as it was, the others are sent all the same. `tried`: what the server is
-    asked before it is written down. `unsure`: what to do where no answer came; `drifted`: where it is not as it was."""
+    """`subject`: the changed object, by its name in the journal. `read_state`: its present state. `send` returns the
+    response. `is_independent`: if it is refused or its target has changed, the other steps are sent all the same.
+    `dry_run`: a dry run before it is journaled. `uncertain_hint`: what to do without a response; `drift_hint`: what to
+    do if its target has changed."""
 
     what: str
     now: Callable[[], Part]
@@ -89,8 +90,8 @@ class Step:
 
 @dataclass(slots=True)
 class Sent:
-    """What was sent so far. Mutable. `asked`: the answers of this process by step, `refused`: why a step was not
-    accepted. `left`: why nothing more was done though something is left, a clause."""
+    """The steps that were sent so far. Mutable. `responses`: responses in this process by step, `refusals`: why a step
+    was not accepted. `incomplete_reason`: why the change is incomplete, a clause."""
 
     past: Past = Past()
     asked: dict[str, Doc] = field(default_factory=dict)
@@ -100,19 +101,19 @@ class Sent:
     left: str = ""
 
     def ours(self, step: str) -> bool:
-        """This change has made it, or may have."""
+        """Whether this change has made the step, or may have."""
         return step in self.asked or step in self.past.tried
 
 
 class Result(Protocol):
     @property
     def whole(self) -> bool:
-        """All of it was carried out."""
+        """Whether all of it was executed."""
         ...
 
     @property
     def left(self) -> str:
-        """Why it was followed no longer, a clause."""
+        """Why the follow-up ended early, a clause."""
         ...
 
 
@@ -120,33 +121,34 @@ R = TypeVar("R", bound=Result)
 
 
 class Kind(Protocol[R]):
-    """One change of one kind. Mutable: it keeps what was seen."""
+    """One change of one kind. Mutable: it keeps its observations."""
 
     def steps(self, sent: Sent) -> Iterable[Step]:
-        """In their order; a step is made when those before it were sent."""
+        """Yield the steps in order; a step is created when those before it were sent."""
         ...
 
     def over(self, sent: Sent) -> bool:
-        """Look again; whether nothing more is to come. Raises AwsError: nothing can be asked, so no result is known."""
+        """Check again whether the change has finished. Raises AwsError: AWS cannot be reached, so the result is
+        unknown."""
         return True
 
     def result(self, sent: Sent) -> R:
-        """By what is read at last."""
+        """Return the result by the last read."""
         ...
 
     def kept(self, result: R) -> Doc:
-        """What the journal has of it."""
+        """Return the journal's record of the result."""
         return {}
 
 
 def carry_out(kind: Kind[R], begun: Doc, world: World) -> R:
-    """`begun`: all that a later process needs to know of it.
+    """Start and execute a change. `start_entry`: everything that a later process needs to know about it.
 
     Raises:
         Stopped: it was told to stop before anything was sent.
-        JournalError: it cannot be written down; nothing was sent.
-        Drifted: it is not as it was; nothing was done.
-        AwsError, ClusterError: it is refused, or no answer came; the error says which.
+        JournalError: it cannot be journaled; nothing was sent.
+        Drifted: its target has changed; nothing was done.
+        AwsError, ClusterError: it was refused, or there was no response; the error says which.
     """
     world.journal.write({"entry": "begun", **begun})
     if world.told():
@@ -156,7 +158,7 @@ def carry_out(kind: Kind[R], begun: Doc, world: World) -> R:
 
 
 def go_on(kind: Kind[R], world: World, past: Past = Past()) -> R:
-    """With what was begun before. Raises: as `carry_out`."""
+    """Execute the remaining steps, given those of an earlier process. Raises: as `start_change`."""
     sent = Sent(past, began_s=world.clock.monotonic())
     sent.left = _all_sent(kind, sent, world)
     sent.left = "; ".join(dict.fromkeys(filter(None, (sent.left, _followed(kind, sent, world)))))
@@ -167,7 +169,7 @@ def go_on(kind: Kind[R], world: World, past: Past = Past()) -> R:
 
 
 def _all_sent(kind: Kind[R], sent: Sent, world: World) -> str:
-    """Those that are as they were; why not all of them, a clause."""
+    """Send the steps whose targets are unchanged; return why not all were sent, a clause."""
     for step in kind.steps(sent):
         part = step.now()
         if part.became is Became.AS_BEFORE and step.what in sent.past.taken:
@@ -189,7 +191,7 @@ def _all_sent(kind: Kind[R], sent: Sent, world: World) -> str:
 
 
 def _sent(step: Step, sent: Sent, world: World) -> str:
-    """Why nothing more is sent, a clause."""
+    """Send one step; return why no more steps are sent, a clause."""
     step.tried()
     others = step.apart and bool(sent.asked)
     try:
@@ -224,7 +226,7 @@ def _sent(step: Step, sent: Sent, world: World) -> str:
 
 
 def _followed(kind: Kind[R], sent: Sent, world: World) -> str:
-    """Until nothing more is to come; else why it is followed no longer, a clause."""
+    """Wait until the change has finished; return why the follow-up ended early, a clause."""
     while True:
         try:
             if kind.over(sent):
@@ -238,7 +240,7 @@ def _followed(kind: Kind[R], sent: Sent, world: World) -> str:
 
 
 def _waited(began_s: float, world: World) -> str:
-    """Until it is checked again; else why it is not, a clause."""
+    """Wait until the next check; return why there is none, a clause."""
     now = world.clock.monotonic()
     until = now + pause_s(now - began_s)
     while world.clock.monotonic() < until:

@@ -1,4 +1,4 @@
-"""The changes that were begun on this machine, in every format."""
+"""Report of the changes that were started on this machine, in every format."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def cluster_of(change: SavedChange) -> str:
 
 
 def commands(change: SavedChange) -> tuple[str, ...]:
-    """What continues it, if it can be continued, and what reverts it."""
+    """Return the commands that continue it, if possible, and revert it."""
     verbs = ("undo",) if change.text("kind") == TEST_PODS else ("resume", "undo")
     return tuple(shell("kubectl", "eksdoc", "changes", verb, change.id) for verb in verbs)
 
@@ -104,7 +104,7 @@ class _Change(Printed):
 
 
 class ChangesResult(KindResult):
-    """The changes that were begun on this machine, the latest first: kubectl eksdoc changes -o json."""
+    """The changes that were started on this machine, the latest first: kubectl eksdoc changes -o json."""
 
     kind: Literal["Changes"]
     changes: tuple[_Change, ...]

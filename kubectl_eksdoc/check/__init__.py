@@ -1,6 +1,6 @@
-"""Whether a cluster may be upgraded: what stands against it, step by step, and in which order to go.
+"""Upgrade readiness of an EKS cluster: what blocks each step of an upgrade, and the upgrade steps in their order.
 
-Belongs here: the registry of checks, what each of them judges by, the way as a checklist, what is suppressed.
-Never here: reading, layout, tables of facts about versions (those are in `amazon`), what the plans of other
-commands decide (their findings are taken over as they are).
+Belongs here: the registry of checks, the facts that each of them judges by, the checklist, suppressions.
+Never here: reading, layout, tables of facts about versions (those are in `amazon`), decisions of the plans of other
+commands (their findings are taken over unchanged).
 """

@@ -1,8 +1,8 @@
-"""Add-ons of EKS along the way: at which minor version each is updated, before the control plane or after it, and why.
+"""Add-on steps of an upgrade: at which minor version each is updated, before or after the control plane, and why.
 
-The rule: one whose version is not made for the next minor goes before it, as long as some version fits both sides;
-kube-proxy only does where it would be too old for the next minor, and to the version of the control plane. What only
-could be newer waits for the target. Source of what fits: EKS itself (DescribeAddonVersions).
+The rule: an add-on whose version does not support the next minor is updated before it, if some version supports both
+minors. kube-proxy is updated before only where it would be too old for the next minor, and then to the version of the
+control plane. An optional update waits for the target. Source of the supported versions: EKS (DescribeAddonVersions).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .steps import Phase, UpgradeStep, eks
 
 _LISTED = KnowledgeSource("EKS, DescribeAddonVersions")
 _BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))
-"""What is to be fixed before an update of the add-on; that it does not fit is what the update mends."""
+"""Findings to fix before the update of the add-on; that its version does not fit is what the update fixes."""
 
 _ORDER = (KUBE_PROXY.addon, VPC_CNI.addon, COREDNS.addon)
 _TURN: Mapping[str, str] = {
@@ -42,7 +42,7 @@ _TURN: Mapping[str, str] = {
 
 @frozen
 class _Move:
-    """Of an add-on, `have` → `to`; "" where nobody tells to which."""
+    """An add-on's update, `from_version` → `to_version`; "" where the new version is not known."""
 
     addon: Addon
     have: str
@@ -52,20 +52,21 @@ class _Move:
 
 
 def before(facts: CheckFacts, there: Sequence[RunningVersion], now: Version, step: Version) -> Iterator[UpgradeStep]:
-    """In the step from `now` to the next minor. `there`: all programs that run."""
+    """The updates before the control plane's step from `current` to the next minor. `running_versions`: all software
+    that runs."""
     for move in _moves(facts, step):
         if move.before:
             yield _step(facts, there, move, Phase.BEFORE_CONTROL_PLANE, now)
 
 
 def after(facts: CheckFacts, there: Sequence[RunningVersion], step: Version) -> Iterator[UpgradeStep]:
-    """kube-proxy, vpc-cni and CoreDNS come first, in this order."""
+    """The updates after the control plane's step: kube-proxy, vpc-cni and CoreDNS first, in this order."""
     for move in sorted((each for each in _moves(facts, step) if not each.before), key=_turn):
         yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step)
 
 
 def turn(addon: str) -> int:
-    """Of an add-on's name after the control plane, EKS's own or not: those with a turn first."""
+    """The position of an add-on, EKS add-on or not, after the control plane's step: those with a fixed order first."""
     return _ORDER.index(addon) if addon in _ORDER else len(_ORDER)
 
 
@@ -74,7 +75,7 @@ def _turn(move: _Move) -> tuple[int, str]:
 
 
 def _moves(facts: CheckFacts, step: Version) -> Iterator[_Move]:
-    """At that step of all add-ons, each with the version that the steps before it have given it."""
+    """The updates of all add-ons at that step, each from the version that the earlier steps have left."""
     for addon in installed(facts):
         have, now = addon.version, facts.way.now
         for each in facts.way.steps or (facts.way.target,):
@@ -87,7 +88,7 @@ def _moves(facts: CheckFacts, step: Version) -> Iterator[_Move]:
 
 
 def _early_proxy(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Version) -> _Move | None:
-    """kube-proxy to the version of the control plane, where it is too old for the next one."""
+    """The update of kube-proxy to the version of the control plane, where it is too old for the next one."""
     why = _too_old(parse(have), now, step) if addon.name == KUBE_PROXY.addon else ""
     if not why:
         return None
@@ -97,7 +98,7 @@ def _early_proxy(facts: CheckFacts, addon: Addon, have: str, now: Version, step:
 
 
 def _too_old(proxy: Version | Unknown | None, now: Version, step: Version) -> str:
-    """Why kube-proxy has to follow the control plane to `now` before that gets `step`; "" where it does not."""
+    """Why kube-proxy has to follow the control plane to `current` before that gets `step`; "" where it does not."""
     skew = None if isinstance(proxy, Unknown) or now == step else kube_proxy_skew(step, proxy)
     return f"once the control plane has {in_words(step)}, {skew.why}" if skew and skew.fit is Fit.TOO_OLD else ""
 
@@ -112,7 +113,7 @@ def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Versio
     if addon.name == KUBE_PROXY.addon:
         return None if default == have else _Move(addon, have, default, False, _TURN[addon.name])
     if not addon_versions.is_offered(offered, wanted, have):
-        # Of those that fit both sides the default of the step, or else the newest.
+        # Of the versions that support both, the default of the step, or else the newest.
         old, new = in_words(now), in_words(step)
         both = addon_versions.offered_for(offered, old, new)
         if both and now != step:
@@ -126,13 +127,13 @@ def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Versio
 
 
 def _older(offered: AddonVersions, have: str, than: str) -> bool:
-    """EKS lists the newest first."""
+    """Whether `version` is older than `other`; EKS lists the newest first."""
     order = [each.version for each in offered.versions]
     return have in order and than in order and order.index(have) > order.index(than)
 
 
 def _step(facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase: Phase, at: Version) -> UpgradeStep:
-    """`at`: the version that the control plane has then."""
+    """`control_plane`: the version that the control plane has at that time."""
     name, versions = move.addon.name, _versions(facts, move, at)
     turn = "" if move.before else _TURN.get(name, "")
     why = move.why if not turn or turn == move.why else f"{move.why}; {turn}"
@@ -152,7 +153,7 @@ def _step(facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase
 
 
 def _versions(facts: CheckFacts, move: _Move, at: Version) -> tuple[str, ...]:
-    """One after the other; vpc-cni goes by every minor between. None where nothing tells to which."""
+    """The versions to install one after the other; vpc-cni stops at every minor between. None if not known."""
     offered = facts.aws.addon_versions.get(move.addon.name)
     if move.to and isinstance(offered, AddonVersions):
         return addon_versions.steps(move.addon.name, offered, in_words(at), move.have, move.to)
@@ -160,7 +161,7 @@ def _versions(facts: CheckFacts, move: _Move, at: Version) -> tuple[str, ...]:
 
 
 def _commands(facts: CheckFacts, name: str, versions: Sequence[str], at: Version) -> Iterator[str]:
-    """Looked at, then done."""
+    """The commands that show the update first, then apply it."""
     if not versions:
         yield aws(facts, "eks", "describe-addon-versions", "--addon-name", name, "--kubernetes-version", in_words(at))
     for version in versions:
@@ -169,13 +170,13 @@ def _commands(facts: CheckFacts, name: str, versions: Sequence[str], at: Version
 
 
 def _objects(there: Sequence[RunningVersion], name: str) -> Iterator[str]:
-    """Names of what runs it: findings may be about that (``aws-node``)."""
+    """The names of the objects that run the add-on: findings may be about those (``aws-node``)."""
     for each in there:
         if each.software.addon == name:
             yield each.subject.name
 
 
-# Programs that EKS does not manage, along the way: which is updated before the control plane, and which follows it.
+# Software that EKS does not manage: which is updated before the control plane, and which after it.
 
 
 @frozen
@@ -187,14 +188,15 @@ class _ProgramsMove:
 def programs_before(
     facts: CheckFacts, there: Sequence[RunningVersion], now: Version, step: Version
 ) -> Iterator[UpgradeStep]:
-    """In the step from `now` to the next minor. `there`: all programs that run."""
+    """The updates before the control plane's step from `current` to the next minor. `running_versions`: all software
+    that runs."""
     for move in _programs_moves(facts, there, step, UpdatePosition.BEFORE_CONTROL_PLANE):
         condition = move.placed.only_if
         yield _programs_step(move, Phase.BEFORE_CONTROL_PLANE, now, f" (if {condition})" if condition else "")
 
 
 def programs_after(facts: CheckFacts, there: Sequence[RunningVersion], step: Version) -> Iterator[UpgradeStep]:
-    """In the order in which add-ons of EKS go: kube-proxy, vpc-cni and CoreDNS come first."""
+    """The updates after the control plane's step, in the order of EKS add-ons: first kube-proxy, vpc-cni, CoreDNS."""
     moves = _programs_moves(facts, there, step, UpdatePosition.AFTER_CONTROL_PLANE)
     for move in sorted(moves, key=lambda each: turn(each.of.software.addon)):
         if move.placed.to is not None or step == facts.way.target:
@@ -204,7 +206,7 @@ def programs_after(facts: CheckFacts, there: Sequence[RunningVersion], step: Ver
 def _programs_moves(
     facts: CheckFacts, there: Sequence[RunningVersion], step: Version, place: UpdatePosition
 ) -> Iterator[_ProgramsMove]:
-    """Those of that place at that step, each with the version that the steps before it have given it."""
+    """The updates in that position at that step, each from the version that the earlier steps have left."""
     managed = {addon.name for addon in installed(facts)}
     seen: set[tuple[str, str]] = set()
     for each in installations(there):

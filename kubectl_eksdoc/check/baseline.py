@@ -1,4 +1,4 @@
-"""A check against an earlier one: which codes either looked for, and which unknown answers hide others."""
+"""Comparison of a check with an earlier one: the codes that both looked for, and unknown answers that hide findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .registry import ALL, codes_of
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 _NARROWING = (_SYMPTOM, _FILES, _GATE, "only", "area", "without", "changed-since", "refresh-insights", "target")
-"""Of a target `_beyond` tells."""
+"""Options that leave out findings. `_beyond_target` handles another target."""
 
 _WIDE = frozenset(code.name for check in ALL if AS_ONE & set(check.needs) for code in check.codes)
 
@@ -30,16 +30,17 @@ _ON_ANY_WAY = frozenset(
     if {CheckNeed.PLAN_DRAIN, CheckNeed.PLAN_IMDS, *AS_ONE} & set(check.needs)
     for code in check.codes
 )
-"""What commands find that know no target."""
+"""Codes of commands that do not depend on the target."""
 
 _MINOR = re.compile(r"\d+\.(\d{1,4})\Z")
-"""At the end of a way, as ``1.33 → 1.34``."""
+"""The minor version at the end of an upgrade path such as ``1.33 → 1.34``."""
 
 
 def against(earlier: SavedResult, plan: CheckPlan, options: Mapping[str, object]) -> ResultComparison:
-    """
+    """The changes since the earlier result.
+
     Raises:
-        BaselineError: the earlier answer is of another cluster.
+        BaselineError: the earlier result is of another cluster.
     """
     cluster, kin, needs = plan.facts.cluster, _kin(), _needs()
     asked = frozenset(name for judged in plan.judged for name in asked_of(judged.check, plan.wish.only))
@@ -67,7 +68,7 @@ def against(earlier: SavedResult, plan: CheckPlan, options: Mapping[str, object]
 
 
 def as_earlier(of: SnapshotOrigin, plan: CheckPlan) -> SavedResult:
-    """`plan` of what was read earlier, as its own document is read."""
+    """`plan`, made from an earlier snapshot, as if its JSON document had been saved and read."""
     made = made_earlier(of, plan.facts.cluster, plan.findings, (each.finding for each in plan.suppressed))
     codes = frozenset(code.name for judged in plan.judged for code in judged.check.codes)
     return replace(made, codes=codes, way=_way(plan))
@@ -85,7 +86,7 @@ def _notes(earlier: SavedResult, plan: CheckPlan) -> tuple[str, ...]:
 
 
 def _beyond(earlier: SavedResult, plan: CheckPlan) -> dict[FindingOutline, str]:
-    """What the earlier answer found on a way that leads further than this one: it is as true as it was."""
+    """Earlier findings on a path that leads beyond the present target: they may still be true. With the reason."""
     then, now = _MINOR.search(earlier.way), plan.facts.way.target.minor
     if then is None or int(then.group(1)) <= now:
         return {}
@@ -94,7 +95,7 @@ def _beyond(earlier: SavedResult, plan: CheckPlan) -> dict[FindingOutline, str]:
 
 
 def _wanted(earlier: SavedResult) -> frozenset[str]:
-    """What is found of other codes of a check that was made is not shown with --only."""
+    """The codes that the earlier result shows: --only hides other codes of a check that was made."""
     only, areas = (_listed(earlier.options, flag) for flag in ("only", "area"))
     named = only.union(codes_of(areas))
     codes = earlier.codes or frozenset()
@@ -104,7 +105,7 @@ def _wanted(earlier: SavedResult) -> frozenset[str]:
 
 
 def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Mapping[str, object]) -> frozenset[str]:
-    """Of a symptom only what may cause it is told, and manifests are those of the files that are named."""
+    """The codes whose findings are shown: a symptom hides those that cannot cause it, and manifests differ by files."""
     symptom = options.get(_SYMPTOM)
     if symptom and symptom != others.get(_SYMPTOM):
         return frozenset()
@@ -115,7 +116,7 @@ def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Ma
 
 
 def _of_several_gates() -> frozenset[str]:
-    """Codes that are looked for at more than one gate: of one gate only some of their findings are told."""
+    """Codes that are looked for at more than one gate: with --gate only some of their findings are shown."""
     gates = {(code.name, check.gate) for check in ALL for code in check.codes}
     return frozenset(name for name, several in Counter(name for name, _ in gates).items() if several > 1)
 
@@ -126,8 +127,8 @@ def _listed(options: Mapping[str, object], flag: str) -> frozenset[str]:
 
 
 def _needs() -> dict[str, frozenset[str]]:
-    """By the names of the codes: the lists that their checks judge by, and those that the commands do which a check
-    sums up."""
+    """The lists that the checks of each code judge by, and those of the command that a check summarizes, by the name
+    of the code."""
     return {
         code.name: frozenset(kind.full_name for kind in (*check.kinds, *code.needs))
         for check in ALL
@@ -136,5 +137,5 @@ def _needs() -> dict[str, frozenset[str]]:
 
 
 def _kin() -> dict[str, frozenset[str]]:
-    """What stays open of a whole command hides all that it would find."""
+    """The related codes of each code: an unknown answer of a whole command hides all that the command would find."""
     return {code.name: kin_of(check, code.name) for check in ALL for code in check.codes}

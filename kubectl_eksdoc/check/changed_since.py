@@ -1,7 +1,7 @@
-"""What has changed since a moment: nodes that came and go, pod templates, add-ons, node groups, Events.
+"""Recent changes since a time: added and removed nodes, pod templates, add-ons, node groups, Events.
 
-Only what still shows is told: a node that is gone, or a template that was taken back, leaves at most an Event, and the
-API server keeps those for an hour as a rule. What was not read is named.
+Only changes that are still visible are listed: a node that is gone, or a template that was reverted, leaves at most an
+Event, and the API server usually keeps those for an hour. Data that was not read is named.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .checking import CheckFacts, cluster_of, number
 from .checks.release_notes import groups, named
 
 EVENTS_KEPT = timedelta(hours=1)
-"""--event-ttl of the API server, which EKS does not let one change."""
+"""--event-ttl of the API server, which EKS does not allow to change."""
 _ABOUT_NODES = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
 
 
 @frozen
 class _Change:
-    """`source`: who tells it."""
+    """`source`: who reports it."""
 
     at: datetime
     subject: Subject
@@ -37,7 +37,7 @@ class _Change:
 
 @frozen
 class RecentChanges:
-    """`changes`: the newest first; `unread`: clauses about what nobody looked at, or could."""
+    """`changes`: the newest first; `not_read`: clauses about changes that were not requested or could not be read."""
 
     since: datetime
     changes: tuple[_Change, ...]
@@ -45,7 +45,7 @@ class RecentChanges:
 
 
 def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
-    """From `since` on, up to the observation."""
+    """The changes between `since` and the observation."""
     found = (*_nodes(facts, since), *_templates(facts, since), *_addons(facts, since))
     found += (*_events(facts, since), *_by_eks(facts, since))
     ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
@@ -85,7 +85,7 @@ def _addons(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
 
 
 def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    """Updates of the cluster and of its node groups."""
+    """Updates of the cluster and of its node groups, as EKS lists them."""
     if isinstance(facts.aws.cluster_updates, UpdateHistory):
         yield from _updated(cluster_of(facts), facts.aws.cluster_updates, since)
     if not isinstance(facts.aws.group_updates, Unknown):
@@ -111,7 +111,7 @@ def _update(of: EksAddonUpdate) -> str:
 
 
 def _events(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    """Warnings, and whatever is about nodes; the same reason for one kind in one namespace is told once."""
+    """Warnings, and all Events about nodes; Events of one kind, namespace and reason are merged."""
     told = facts.past.events
     if isinstance(told, Unknown):
         return
@@ -171,7 +171,7 @@ def _unread_of_eks(facts: CheckFacts, since: datetime) -> Iterator[str]:
 
 
 def _unread_updates(of: str, history: UpdateHistory, since: datetime) -> Iterator[str]:
-    """One that could not be described, and those beyond the latest, where these are all that young."""
+    """Updates that could not be described, and earlier ones that may also be after `since`."""
     for each in history.updates:
         if isinstance(each, Unknown):
             yield f"an update of {of}: {_why(each)}"

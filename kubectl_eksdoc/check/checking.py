@@ -1,6 +1,6 @@
-"""A check: which codes it finds, when they count, what it needs, how it judges, which of its codes hang together.
+"""Upgrade checks: finding codes, gate, needed facts, judging function, and which of the codes depend on each other.
 
-The areas that checks are about, and the gates of an upgrade at which they count.
+Also the areas of the checks, the gates of an upgrade, and root causes that findings have in common.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.nodes import Node
 
 
-# Everything that the checks judge by. What no chosen check needs is not asked for, and unknown.
+# All facts that the checks judge by. Facts that none of the chosen checks needs are not requested, and Unknown.
 
 
 @frozen
 class UpgradePath:
-    """`now` and `target` without patches; `steps` are the versions that the control plane goes through, none where it
-    is at the target. `told_by`: who says where it is, a clause; `assumed`: nobody does, and it is taken from the nodes.
+    """`now` and `target` without patches; `steps`: the versions that the control plane goes through, none where it is
+    at the target. `told_by`: the source of `now`, a clause; `assumed`: without a source, `now` is that of the nodes.
     """
 
     now: Version
@@ -66,14 +66,14 @@ class UpgradePath:
         return " → ".join(in_words(each) for each in (self.now, *self.steps))
 
     def comes_later(self, version: Version) -> bool:
-        """Whether the control plane gets it after its next step: what only that asks for, the checklist has done
-        between the two."""
+        """Whether the control plane gets `version` after its next step. The checklist does between the two steps what
+        only that version requires."""
         return version > self.now and version != self.steps[0]
 
 
 @frozen
 class CurrentVersion:
-    """Where the control plane is; as in `UpgradePath`."""
+    """The version of the control plane; `told_by` and `assumed` as in `UpgradePath`."""
 
     version: Version
     told_by: str
@@ -81,8 +81,9 @@ class CurrentVersion:
 
 
 def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> CurrentVersion | Unknown:
-    """`eks`: the version that EKS tells; `server`: what the API server says of itself. Kubelets are never newer than
-    the control plane, so that the newest of them tells the least that it can be."""
+    """The version of the control plane. `eks_version`: as EKS describes it; `server_version`: as the API server
+    reports it. Kubelets are never newer than the control plane, so the newest kubelet is its lowest possible version.
+    """
     if not isinstance(eks, Unknown) and (told := parse(eks)) is not None:
         return CurrentVersion(minor_of(told), "as EKS describes it")
     if (said := parse(server)) is not None:
@@ -95,7 +96,7 @@ def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> CurrentVers
 
 
 def way(here: CurrentVersion, target: Version | None) -> UpgradePath | NoPath:
-    """To `target`, or to the next minor version."""
+    """The path to `target`, or to the next minor version."""
     wanted = Version(here.version.major, here.version.minor + 1) if target is None else minor_of(target)
     steps = path(here.version, wanted)
     if isinstance(steps, NoPath):
@@ -114,10 +115,10 @@ def _nothing_of_aws() -> UpgradeFacts:
 
 @frozen
 class CheckFacts:
-    """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `CheckNeed`, the findings of other
-    commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has
-    to be replaced. `past`: asked for only where somebody wants to know what has changed.
-    `proxy`: as `guards.configuration` has it."""
+    """`eks` is Unknown, with the reason, where AWS could not be verified. `command_findings`: by `CheckNeed`, the
+    unchanged findings of other commands. `drain`: the plan behind those of `drain plan`; None where there is no plan,
+    or no node has to be replaced. `recent_changes`: requested only with --changed-since.
+    `kube_proxy_config`: as `guards.configuration` returns it."""
 
     cluster: Cluster
     way: UpgradePath
@@ -132,24 +133,24 @@ class CheckFacts:
 
     @staticmethod
     def of_files(cluster: Cluster, way: UpgradePath, api: ApiUsage) -> CheckFacts:
-        """Of manifests alone, which nothing of AWS and no change is asked about: their types are not even loaded."""
+        """Facts for manifests alone: AWS and changes are not requested, and their types are not even loaded."""
         nothing: Any = None
         return CheckFacts(cluster, way, aws=nothing, api=api, past=nothing)
 
     def offers(self, minor: Version) -> bool:
-        """Whether EKS offers it; False only where EKS has listed its versions without it."""
+        """Whether EKS offers it; False only where EKS has listed its versions and this one is missing."""
         listed = self.aws.versions
         return isinstance(listed, Unknown) or minor in {minor_of(v) for each in listed if (v := parse(each.version))}
 
     @property
     def name(self) -> str:
-        """The cluster's, as EKS knows it; "" where nothing tells it, as of a dump."""
+        """The cluster's name, as EKS knows it; "" where no source names it, such as a dump."""
         told = "" if isinstance(self.eks, Unknown) else self.eks.name
         return told or self.cluster.identity.cluster
 
 
 class Area(str, Enum):
-    """In the order in which they are shown."""
+    """Subject area of a check; in the order in which areas are shown."""
 
     SUPPORT = "support"
     CONTROL_PLANE = "control plane"
@@ -167,12 +168,12 @@ class Area(str, Enum):
 
     @property
     def flag(self) -> str:
-        """What ``--area`` takes: ``control-plane``."""
+        """The value for ``--area``: ``control-plane``."""
         return self.name.lower().replace("_", "-")
 
 
 class Gate(str, Enum):
-    """A step of an upgrade, which what fails at it keeps from being done."""
+    """A step of an upgrade that waits for the findings at it."""
 
     BEFORE_CONTROL_PLANE = "before-control-plane"
     BEFORE_NODES = "before-nodes"
@@ -180,30 +181,30 @@ class Gate(str, Enum):
 
 
 AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION, CheckNeed.INSIGHTS})
-"""What judges one thing in many parts: whatever is not known of it may be why another part is not found."""
+"""Needs whose checks judge one thing in many parts: an unknown part may hide findings of the other parts."""
 
 _WHOLES = frozenset(("check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"))
-"""Codes that stand for all that another command says."""
+"""Codes that stand for the whole result of another command."""
 
 
 def asked_of(check: UpgradeCheck, only: Collection[str]) -> frozenset[str]:
-    """The codes of `check` that `only` names, all where it names none: what stands for a whole command asks for all
-    of it."""
+    """The codes of `check` that `only` names, or all codes if `only` is empty. A code that stands for a whole command
+    requests all codes of the check."""
     every = frozenset(code.name for code in check.codes)
     named = every & frozenset(only)
     return every if not only or named & _WHOLES else named
 
 
 def is_told(finding: Finding, check: UpgradeCheck, only: Collection[str]) -> bool:
-    """Whether it is asked for, or not known, so that something may be hidden that is."""
+    """Whether the finding is requested, or is unknown and may hide a requested finding."""
     asked = asked_of(check, only)
     code = finding.code.name
     return code in asked or (finding.status is Status.UNKNOWN and any(code in kin_of(check, each) for each in asked))
 
 
 def kin_of(check: UpgradeCheck, code: str) -> frozenset[str]:
-    """What stays open for that code of `check` where one of these is unknown. By itself a code hides only its own."""
-    # Imported late: a single code, as of manifests alone, must not pay for the plans of other commands.
+    """The codes whose unknown findings leave `code` of `check` open. By default a code only hides its own findings."""
+    # Imported late: a check of a single code, or of manifests alone, must not load the plans of other commands.
     from kubectl_eksdoc.addon_diff.plan import KIN as OF_ADDONS
     from kubectl_eksdoc.imds_probe.plan import KIN as OF_IMDS
 
@@ -211,7 +212,7 @@ def kin_of(check: UpgradeCheck, code: str) -> frozenset[str]:
 
 
 def _siblings(check: UpgradeCheck) -> frozenset[str]:
-    """DNS, interruption and insights have codes that say for others that something was not read."""
+    """The codes of DNS, interruption and insights report for each other that something was not read."""
     every = frozenset(code.name for code in check.codes)
     return every if AS_ONE & set(check.needs) else every & _WHOLES
 
@@ -221,9 +222,9 @@ Judge = Callable[[CheckFacts], Iterable[Finding]]
 
 @frozen
 class UpgradeCheck:
-    """Of one code, or of those of another command. `gate` is None where nothing has to wait for it. Nothing is found
-    where nothing is wrong. `kinds`: the lists of the cluster that it judges by; `needs`: what else. `part`: another
-    check of its codes says what is not known, so that it passes nothing where it finds nothing."""
+    """A check of one code, or of the codes of another command. `gate` is None where no step waits for it. `judge`
+    returns findings only for problems. `kinds`: the lists of the cluster that it judges by; `needs`: other facts.
+    `partial`: another check of the same codes reports unknown facts, so no findings of this one is not a pass."""
 
     codes: tuple[Code, ...]
     area: Area
@@ -234,12 +235,12 @@ class UpgradeCheck:
     part: bool = False
 
     def also(self, judge: Judge, gate: Gate | None) -> UpgradeCheck:
-        """The part of it that counts at another gate."""
+        """The part of the check that counts at another gate."""
         return replace(self, judge=judge, gate=gate, part=True)
 
     @staticmethod
     def of(code: CodeName, judge: Judge, *kinds: Resource) -> UpgradeCheck:
-        """As the record of its code has it. `kinds`: lists of which what is missing may be known all the same."""
+        """A check from the record of its code. `kinds`: further lists it can judge without if they are missing."""
         found = Code.of(code)
         gate, lists = Gate(found.gate) if found.gate else None, tuple(dict.fromkeys((*found.needs, *kinds)))
         return UpgradeCheck((found,), Area(found.area), gate, judge, lists, tuple(map(CheckNeed, found.asks)))
@@ -253,7 +254,8 @@ def cluster_of(facts: CheckFacts) -> Subject:
 def unknown(
     asked: ClauseName, subject: Subject, why: Unknown, severity: Severity = Severity.MEDIUM, **values: object
 ) -> Finding:
-    """What is asked is not known. `severity`: how bad it may be."""
+    """A finding that the answer to a question is not known. `clause_name`: the question; `severity`: how bad the
+    answer may be."""
     what, remedy = clause(asked, **values), (learned(why),)
     message = clause("/not-known", what=what, why=why)
     missing = why.missing or what.rstrip(",")
@@ -267,7 +269,7 @@ def unread(
     severity: Severity = Severity.MEDIUM,
     **values: object,
 ) -> Iterator[Finding]:
-    """One finding where some of `resources`, without them of all that its code needs, were not read completely."""
+    """One finding where some of `resources` (default: all that its code needs) were not read completely."""
     missing = facts.cluster.unread(*(resources or Code.of(asked).needs))
     if not missing:
         return
@@ -278,32 +280,32 @@ def unread(
     yield replace(found, remedy=found.remedy if rights else (learned(lacks[0]),), lacks=lacks)
 
 
-# Words that several checks have in common: days, sources, and commands that lead to the cluster that was read.
+# Texts that several checks share: days, sources, and commands for the cluster that was read.
 
 
 def sourced(text: str, source: KnowledgeSource) -> str:
-    """With where it is from, and how sure it is where that is not high."""
+    """`text` with its source, and with the confidence where that is not high."""
     return f"{text} ({', '.join(filter(None, (source.document, source.doubt)))})"
 
 
 def doubted(text: str, source: KnowledgeSource) -> str:
-    """With how sure it is where that is not high, and not where it is from."""
+    """`text` with the confidence of its source where that is not high, without the source."""
     return f"{text} ({source.doubt})" if source.doubt else text
 
 
 def aws(facts: CheckFacts, *words: str) -> str:
-    """A command of awscli in the cluster's region."""
+    """An awscli command in the cluster's region."""
     return shell("aws", *words, *in_region(facts))
 
 
 def in_region(facts: CheckFacts) -> tuple[str, ...]:
-    """The words for it; none where nothing tells it."""
+    """The flags for the cluster's region; none where it is not known."""
     region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
     return ("--region", region) if region else ()
 
 
 def name_of(facts: CheckFacts) -> str:
-    """The cluster's, as EKS knows it, for commands."""
+    """The cluster's name for commands, as EKS knows it; a placeholder where it is not known."""
     return facts.name or UNNAMED
 
 
@@ -340,26 +342,26 @@ def issue(each: Issue, most: int = 5) -> str:
 
 
 def unwell(status: str, well: Collection[str], issues: Sequence[Issue]) -> str:
-    """``its status is DEGRADED and EKS sees 2 health issues in it``; "" where neither is so."""
+    """``its status is DEGRADED and EKS sees 2 health issues in it``; "" for a healthy status without issues."""
     said = [f"its status is {status}"] if status and status not in well else []
     said += [f"EKS sees {number(len(issues), 'health issue')} in it"] if issues else []
     return " and ".join(said)
 
 
-# Findings by what they come from: one API that goes, one node group, one workload, one answer that is missing.
+# Root causes of findings: one removed API, one node group, one workload, one missing answer.
 
 
 AWS = Subject("AWS", "account")
-"""What is unknown for the one reason that nothing of AWS is known comes from that."""
+"""The root cause of findings that are unknown only because AWS is unknown."""
 
 DECIDING = 3
-"""So many causes are told with what to do."""
+"""Causes that are shown with their remedy."""
 
 _WIDE = frozenset({"Cluster", "Command"})
-"""What findings are about that have nothing else in common."""
+"""Kinds of subjects too general to group findings of different codes."""
 
 _WORKLOAD = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget", "ConfigMap"})
-"""Objects of one application bear its name."""
+"""Kinds of objects of one application, which have its name."""
 
 
 _SAME_KIND = {"NodeGroup": "Nodegroup"}
@@ -370,7 +372,7 @@ _GATES = (*Gate, None)
 @frozen
 class RootCause:
     """`gate`: the first step that waits for one of its `findings`, None where none does. `findings`: those of that gate
-    first, the worst of them first, at least one. `do`: what to do about the first of them, with a command."""
+    first, the worst of them first, at least one. `do`: the remedy of the first of them, with a command."""
 
     subject: Subject
     gate: Gate | None
@@ -391,7 +393,7 @@ class RootCause:
 
     @property
     def codes(self) -> tuple[Code, ...]:
-        """That of the first finding first."""
+        """All codes; the code of the first finding comes first."""
         return tuple(dict.fromkeys(each.code for each in self.findings))
 
 
@@ -400,8 +402,9 @@ def root_causes(
     lacking: Mapping[int, Subject] = MappingProxyType({}),
     reach: CommandTarget = CommandTarget(),
 ) -> tuple[RootCause, ...]:
-    """Of findings that count: what the next step waits for first, then the worst. `lacking`: by id of those that are
-    unknown for one reason alone, what does not answer: AWS, or the snapshot that was read."""
+    """Root causes of findings that count: those that the next step waits for first, then the worst.
+    `missing_sources`: by the id of a finding that is unknown for one reason alone, the source without an answer: AWS,
+    or the snapshot that was read."""
     by_key: dict[object, list[tuple[Finding, Gate | None]]] = defaultdict(list)
     for each, gate in found:
         by_key[_key(lacking.get(id(each)) or _origin(each), each)].append((each, gate))
@@ -409,8 +412,8 @@ def root_causes(
 
 
 def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCause, ...]:
-    """Those from which one of `found` comes, which are the very findings of the plan: there may be thousands, and each
-    step asks."""
+    """The causes of `findings`, which have to be the same objects as those of the plan: there may be thousands, and
+    each step asks."""
     some = set(map(id, found))
     return tuple(each for each in causes if any(id(one) in some for one in each.findings))
 
@@ -437,7 +440,7 @@ def _of_file(subject: Subject) -> tuple[str, ...]:
 
 
 def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
-    """What comes first, with its command, or else with that of a check with these words, which tells more of it."""
+    """The first remedy with its command, or else with the command of a more detailed check with `flags`."""
     do = next(iter(first.remedy), None)
     if do is not None and do.command:
         return do

@@ -1,9 +1,9 @@
-"""Karpenter's nodes: it replaces them by itself once their AMI is not the one that it would take now (drift).
+"""Karpenter steps of an upgrade: Karpenter replaces nodes whose AMI is not the one that it would select now (drift).
 
-With an alias, or other terms that find AMIs by themselves, that begins as soon as the control plane has a new version,
-not when somebody is ready for it; with AMIs named by their ids it begins when the EC2NodeClass is changed. Budgets hold
-back drift and consolidation only: a node that expires (expireAfter, 720h by default) is deleted whatever they say, and
-comes back with the new version. So the AMIs are pinned where the EC2NodeClass is known.
+With an alias, or other terms that select AMIs dynamically, the drift begins as soon as the control plane has a new
+version, ready or not; with AMI ids it begins when the EC2NodeClass is changed. Budgets hold back drift and
+consolidation only: a node that expires (expireAfter, 720h by default) is deleted in spite of them, and its replacement
+has the new version. So the AMIs are pinned where the EC2NodeClass is known.
 Source: Karpenter documentation, Disruption (drift, budgets, expiration) and NodeClasses (amiSelectorTerms).
 """
 
@@ -31,11 +31,11 @@ from .checks.release_notes import NodeGroupNodes, groups
 from .steps import Phase, UpgradeStep
 
 _NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'
-"""For all reasons: budgets by reason came with 1.0."""
+"""A budget for all reasons: budgets by reason came with Karpenter 1.0."""
 
 
 def held(facts: CheckFacts) -> Iterator[UpgradeStep]:
-    """Before the first step of the control plane, for pools whose nodes would begin to drift with it."""
+    """Steps before the first upgrade of the control plane, for NodePools whose nodes would begin to drift with it."""
     if not facts.way.steps:
         return
     for group in groups(facts.cluster.nodes):
@@ -69,7 +69,7 @@ def _pin(facts: CheckFacts, group: NodeGroupNodes, named: NodeClass) -> UpgradeS
 
 
 def _budget(facts: CheckFacts, group: NodeGroupNodes) -> UpgradeStep:
-    """Of a pool whose class is not known."""
+    """The step for a NodePool whose EC2NodeClass is not known."""
     return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
         f"Hold Karpenter back from NodePool {group.name}",
@@ -92,14 +92,14 @@ def _budget(facts: CheckFacts, group: NodeGroupNodes) -> UpgradeStep:
 
 
 def _has_pool(group: NodeGroupNodes) -> bool:
-    """What was made by a Provisioner, before 0.32, has no disruption budgets."""
+    """Whether it is of a NodePool: nodes of a Provisioner, before 0.32, have no disruption budgets."""
     return group.owner is NodeOwner.KARPENTER and any(node.labels.get(NODE_POOL) for node in group.nodes)
 
 
 def replaced(
     facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str, nodes: str
 ) -> UpgradeStep:
-    """By drift: `held` is taken back, or pinned AMIs are changed."""
+    """The replacement by drift: undo `hold_steps`, or change the pinned AMIs."""
     named = _class_of(facts, group.name)
     pool = f"NodePool {group.name}" if group.name else "no NodePool"
     if (ids := _ids(named)) and named is not None:
@@ -142,7 +142,7 @@ def replaced(
 
 
 def _given_back(named: NodeClass) -> str:
-    """By an alias, which is all that may be said with it; other terms are in the file that was saved."""
+    """Set the alias again, which must be the only term; other terms are in the file that was saved."""
     key, _, value = named.amis[0].partition("=") if len(named.amis) == 1 else ("", "", "")
     if key != "alias" or '"' in value or "\\" in value:
         return shell("kubectl", "edit", "ec2nodeclass", named.name)
@@ -150,7 +150,7 @@ def _given_back(named: NodeClass) -> str:
 
 
 def _one_release(facts: CheckFacts, pool: str) -> str:
-    """Of an alias that names a release: one from before a minor version has no AMI for it."""
+    """A warning about an alias that names a release: a release older than a minor version has no AMI for it."""
     named, to = _class_of(facts, pool), in_words(facts.way.target)
     terms = () if named is None else named.amis
     pinned = [each for each in terms if each.startswith("alias=") and "@" in each and not each.endswith("@latest")]
@@ -176,26 +176,26 @@ def _class_of(facts: CheckFacts, pool: str) -> NodeClass | None:
 
 
 def _ids(named: NodeClass | None) -> tuple[str, ...]:
-    """AMIs by their ids, if it takes no others."""
+    """The AMI ids of the class; none if it selects AMIs in other ways, too."""
     if named is None or not named.amis or not all(each.startswith("id=") for each in named.amis):
         return ()
     return named.amis
 
 
-# How a managed node group gets to a version: in place, by a new group beside it, or by its launch template.
+# Update of a managed node group: in place, by a new group beside it, or by its launch template.
 #
-# In place is EKS's own way: it adds nodes, drains at random, gives the pods of a node 15 minutes, and fails then. A new
-# group beside the old one is for what an update cannot change, what it would fail on, and for a quick way back.
+# In place is the procedure of EKS: it adds nodes, drains at random, gives the pods of a node 15 minutes, then fails. A
+# new group beside the old one is for what an update cannot change, what it would fail on, and for a quick rollback.
 # Source: EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion.
 
 
 MINUTES = 15
-"""So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
+"""How long EKS waits for the pods of a node, until the update fails (PodEvictionFailure)."""
 
 
 @frozen
 class _Chosen:
-    """`held`: what would hold up an update in place."""
+    """`blockers`: what would block an update in place."""
 
     way: GroupUpdateKind
     why: str
@@ -204,8 +204,8 @@ class _Chosen:
 
 
 def way_of(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> _Chosen:
-    """By its amiType and launch template as EKS tells them, or else by the family of its nodes; and by what is found
-    against their drain."""
+    """The kind of update, by the amiType and launch template in EKS, or else by the OS image of the nodes; and by the
+    findings that block their drain."""
     change = _as_told(facts, group, version) or _by_family(group, version)
     held = tuple(dict.fromkeys(_held(facts, group)))
     if change.way in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN) and held:
@@ -215,7 +215,7 @@ def way_of(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> _Chose
 
 
 def _as_told(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> AmiChange | None:
-    """None where EKS was not asked, or did not tell."""
+    """None where EKS was not asked, or returned no amiType."""
     told = {} if isinstance(facts.aws.node_groups, Unknown) else facts.aws.node_groups
     found = told.get(group.name)
     if not isinstance(found, NodeGroup) or not found.ami_type:
@@ -224,7 +224,7 @@ def _as_told(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> AmiC
 
 
 def _by_family(group: NodeGroupNodes, version: Version) -> AmiChange:
-    """Of several families the one that has no AMI of `version` decides: the group's amiType may still be that."""
+    """Of several AMI families, one without an AMI of `version` decides: it may still be the group's amiType."""
     families = {family_of_os(node.os_image) for node in group.nodes}
     changes = [
         way_to(AMIS[family].any_type, version) for family in families if family in AMIS and AMIS[family].any_type
@@ -256,8 +256,8 @@ def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
 
 @frozen
 class _Here:
-    """What is on the nodes of a group: `pods` by namespace; `makers`: namespace and name of whatever may have made one
-    of these pods, by the pod's name; `budgets` of the cluster by namespace and name."""
+    """Objects on the nodes of a group: `pods` by namespace; `controllers`: namespace and name of the possible
+    controllers of these pods, by the pod names; `budgets`: those of the cluster by namespace and name."""
 
     group: str
     pods: Mapping[str, Sequence[Pod]]
@@ -265,7 +265,7 @@ class _Here:
     budgets: Mapping[tuple[str, str], Budget]
 
     def has(self, of: Subject) -> bool:
-        """A budget, a workload or a pod concerns a group if one of its pods is there."""
+        """Whether it concerns the group: a budget, workload or pod does if one of its pods is on the group's nodes."""
         if of.kind == "NodeGroup":
             return of.name == self.group
         if of.kind == "PodDisruptionBudget":
@@ -287,6 +287,6 @@ def here(cluster: Cluster, group: NodeGroupNodes) -> _Here:
 
 
 def _makers(pod: str) -> Iterator[str]:
-    """Its own name, and each part of it that a dash ends: a controller's name is the beginning of its pods'."""
+    """The pod's own name, and each prefix that ends before a dash: the names of pods begin with their controller's."""
     yield pod
     yield from (pod[:at] for at, letter in enumerate(pod) if letter == "-")

@@ -1,4 +1,4 @@
-"""Nodes by who makes them: at the end and once, or before a step of the control plane that their age does not allow."""
+"""Node steps of an upgrade, by node owner: at the end, or earlier if a kubelet is too old for the control plane."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ from .steps import (
 
 
 def before(facts: CheckFacts, now: Version, step: Version, again: bool) -> Iterator[UpgradeStep]:
-    """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have. Nodes of
-    Auto Mode go at once, so what stands against that is mended before the first step. `again`: it was listed before."""
+    """Replace the groups whose kubelets the API server of `step` would not serve by nodes of `current`. Nodes of Auto
+    Mode are replaced at once, so their blockers have to be fixed before the first step. `listed_before`: an earlier
+    step has listed the blockers."""
     every = groups(facts.cluster.nodes)
     old = [(group, why) for group in every if (why := _too_old(facts, group, step))]
     if old:
@@ -55,8 +56,9 @@ _EARLY = "EKS Auto Mode begins to replace its nodes as soon as the control plane
 
 
 def after(facts: CheckFacts, there: Sequence[RunningVersion], again: bool) -> Iterator[UpgradeStep]:
-    """All that are behind, those with the fewest nodes first: what goes wrong there goes wrong in small. `there`: all
-    programs that run; `again`: what blocks was listed before, and nodes of Auto Mode are on their way since."""
+    """Replace all nodes that are behind, the smallest groups first, to find problems at a small scale.
+    `running_versions`: all software that runs; `listed_before`: an earlier step has listed the blockers, and the
+    replacement of Auto Mode nodes has begun since."""
     target = facts.way.target
     behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
     if not behind:
@@ -85,14 +87,14 @@ _TURN = (
 
 
 def _behind(group: NodeGroupNodes, version: Version) -> bool:
-    """A kubelet that does not say how old it is may be."""
+    """Whether a node is older than `version`; a kubelet of unknown version may be."""
     return any(node.kubelet is None or minor_of(node.kubelet) < version for node in group.nodes)
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
-    """Why the control plane must not get `step` while they are as they are; "" where an earlier step has them upgraded
-    already, or they are young enough. A group goes as a whole, to the version before the step that asks for it. What
-    EKS sees, it sees of the next step."""
+    """Why the control plane must not get `step` before the group is replaced; "" where an earlier step has upgraded it,
+    or it is new enough. A group is upgraded as a whole, to the version before the step that requires it. The insights
+    of EKS are about the next step."""
     oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
     if oldest is None:
         return ""
@@ -112,7 +114,7 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
 
 
 def _looked_at(facts: CheckFacts, phase: Phase, why: str, again: bool) -> Iterator[UpgradeStep]:
-    """Findings wait for the first one only."""
+    """Findings block only the first of these steps."""
     gate = Gate.BEFORE_NODES
     yield UpgradeStep(
         phase,
@@ -141,7 +143,7 @@ _GIVE_BACK = (
 
 
 def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion], held: bool) -> Iterator[UpgradeStep]:
-    """Its step before the nodes, and the one after them, which ends what the first has begun."""
+    """The step that scales it down before the nodes are replaced, or the one after them that scales it up again."""
     for each in there:
         of = each.subject
         if each.software == CLUSTER_AUTOSCALER and of.kind == "Deployment":
@@ -164,7 +166,7 @@ def _of(
 def _managed(
     facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
 ) -> Iterator[UpgradeStep]:
-    """Once from where it is to `version`: minors between are skipped as far as skew allows."""
+    """One update to `version`; the minors between are skipped, as far as the version skew allows."""
     chosen = way_of(facts, group, version)
     to = in_words(version)
     named = ("--nodegroup-name", group.name)
@@ -209,7 +211,7 @@ def _managed(
 
 
 def _emptied(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
-    """Planned, then done: the whole group, or its `nodes`, as it was judged."""
+    """The commands that plan and then run the drain of the group, or of its `nodes`, with the judged settings."""
     words = (*(nodes or ("--nodegroup", group.name)), *deleting(_deleted(facts, group)))
     return tuple(shell("kubectl", "eksdoc", "drain", verb, *words) for verb in ("plan", "run"))
 
@@ -221,13 +223,13 @@ def _deleted(facts: CheckFacts, group: NodeGroupNodes) -> tuple[Finding, ...]:
 
 
 def _losing(facts: CheckFacts, group: NodeGroupNodes) -> str:
-    """What the flags of its drain are for."""
+    """A sentence about what the flags of the group's drain delete; "" for nothing."""
     found = _deleted(facts, group)
     return f". Its drain deletes for good: {lost(found)}" if found else ""
 
 
 def _nodes(group: NodeGroupNodes) -> str:
-    """The command that lists them."""
+    """The command that lists the nodes of the group."""
     labels = group.nodes[0].labels if group.nodes else {}
     label = next((key for key in GROUP_LABELS if labels.get(key) == group.name and group.name), "")
     return shell("kubectl", "get", "nodes", *(("-l", f"{label}={group.name}") if label else ()))
@@ -279,7 +281,7 @@ def _self_managed(
 
 
 _MOST = 20
-"""Names in one command."""
+"""Most names in one command."""
 _TERMINATE = "terminate-instance-in-auto-scaling-group"
 
 
@@ -350,12 +352,12 @@ _MAKERS: Mapping[NodeOwner, _Maker] = {
 }
 
 
-# The whole checklist, in order.
+# The complete checklist, in order.
 
 
 def checklist(facts: CheckFacts, reach: CommandTarget = CommandTarget()) -> tuple[UpgradeStep, ...]:
-    """From where the control plane is to the target; where it is there already, what is still to follow. `reach`: by
-    which words commands lead to the cluster that was read."""
+    """The steps from the current version to the target, or the remaining steps where the control plane is at the
+    target. `command_target`: the flags that direct commands to the cluster that was read."""
     return numbered(_all(facts), reach)
 
 

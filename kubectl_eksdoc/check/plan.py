@@ -1,6 +1,6 @@
-"""The whole answer: what each check finds, what of it is suppressed, what blocks which step.
+"""Result of a check: the findings of each check, suppressions, root causes, and what blocks which upgrade step.
 
-Which findings somebody has decided to live with, for how long, and which of these decisions are out of date.
+Also notes about suppressions that have expired or match nothing, and the outline of the tables behind the checks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Suppressed:
-    """A finding that does not count, and by which decision."""
+    """A finding that does not count, and the suppression that says so."""
 
     finding: Finding
     by: Suppression
@@ -49,14 +49,14 @@ class Suppressed:
 
 @frozen
 class Sorted:
-    """`kept` are those that count."""
+    """`counted`: the findings that count."""
 
     kept: tuple[Finding, ...]
     suppressed: tuple[Suppressed, ...]
 
 
 def sort_out(found: Iterable[Finding], rules: Sequence[Suppression], observed: datetime) -> Sorted:
-    """By the first rule that holds on the day of the observation. What passes needs none."""
+    """Suppress each finding by the first rule that is valid on the day of the observation. A passed finding is kept."""
     today = day_of(observed)
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
@@ -72,8 +72,8 @@ def sort_out(found: Iterable[Finding], rules: Sequence[Suppression], observed: d
 def notes(
     rules: Sequence[Suppression], found: Sequence[Finding], judged: Collection[str], observed: datetime
 ) -> Iterator[str]:
-    """Sentences about rules that have expired, and about those that match nothing of what was found (`found`: with the
-    suppressed ones). `judged`: codes that were looked for; of others nobody knows whether a rule is still needed."""
+    """Sentences about rules that have expired, and about those that match none of `findings` (which includes suppressed
+    ones). `codes`: the codes that were checked; whether a rule for another code is still needed is unknown."""
     today = day_of(observed)
     for rule in rules:
         if rule.code not in judged:
@@ -87,7 +87,7 @@ def notes(
 
 
 def matches(rule: Suppression, finding: Finding) -> bool:
-    """Globs as the shell has them (``*``, ``?``, ``[ab]``), in the case in which they are written."""
+    """Whether the rule applies to the finding. Shell globs (``*``, ``?``, ``[ab]``), case-sensitive."""
     of = finding.subject
     return (
         finding.status is not Status.PASS
@@ -99,7 +99,7 @@ def matches(rule: Suppression, finding: Finding) -> bool:
 
 
 def day_of(moment: datetime) -> date:
-    """In UTC."""
+    """The day in UTC."""
     return (moment if moment.tzinfo is None else moment.astimezone(timezone.utc)).date()
 
 
@@ -115,10 +115,11 @@ def _called(rule: Suppression) -> str:
 
 @frozen
 class CheckWish:
-    """`only`: finding codes, none for all, with those of `areas` as --area names them; `gate`: of one step, or of all.
-    `fail_on`: what is less severe blocks nothing, and may be unknown. `symptom`: only what may cause that, likeliest
-    first. `since`: what has changed from then on is listed, None for nothing. `accepted`: codes that may be unknown.
-    `no_aws`: what only AWS knows is out of scope. `tables`: rows that come before those of the package."""
+    """What the user requests. `only`: finding codes, none for all, including those of `areas` as --area names them;
+    `gate`: of one step, or of all. `fail_on`: less severe findings block nothing, and may be unknown. `symptom`: only
+    its possible causes, likeliest first. `since`: list the changes since then, None for no list. `accepted`: codes
+    that may be unknown. `no_aws`: data that only AWS has is out of scope. `tables`: rows that take precedence over
+    those of the package."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
@@ -132,31 +133,31 @@ class CheckWish:
     areas: tuple[str, ...] = ()
 
     def asks(self, check: UpgradeCheck, code: Code) -> bool:
-        """Whether what that check finds of that code is wanted."""
+        """Whether findings of that code from that check are requested."""
         return code.name in asked_of(check, self.only)
 
     @property
     def whole(self) -> bool:
-        """Whether all of the way is asked for."""
+        """Whether the complete upgrade is checked."""
         return not self.only and self.gate is None and self.symptom is None
 
 
 @frozen
 class JudgedFindings:
-    """`findings`: in order; none where all is well."""
+    """`findings`: in order; none where the check passes."""
 
     check: UpgradeCheck
     findings: tuple[Finding, ...]
 
     @property
     def status(self) -> Status:
-        """The worst: what fails, then what is not known."""
+        """The worst status: fail, then unknown."""
         return Status.worst(each.status for each in self.findings)
 
 
 @frozen
 class _Outcome:
-    """What counts, worst first; `accepted`: what may be unknown (--accept-unknown)."""
+    """Findings that count, worst first; `accepted`: unknown findings that --accept-unknown allows."""
 
     fails: tuple[Finding, ...]
     unknown: tuple[Finding, ...]
@@ -169,10 +170,11 @@ class _Outcome:
 
 @frozen
 class CheckPlan:
-    """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
-    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was. `causes`: of
-    what counts and may not be unknown, what the next step waits for first; `at`: of each gate those of its findings
-    alone, so that a cause may be at several gates, at each with what is found there."""
+    """`judged`: without the `suppressed` findings; `notes`: sentences about outdated suppressions. `checklist`: only
+    for a complete upgrade. `diagnosis`: only with a symptom; `changes`: only with a time. `causes`: of the findings
+    that count and are not accepted as unknown; those that the next step waits for come first. `causes_by_gate`: for
+    each gate the causes of its findings alone, so one cause may be at several gates, each time with the findings of
+    that gate."""
 
     facts: CheckFacts
     wish: CheckWish
@@ -187,21 +189,21 @@ class CheckPlan:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Of all checks, worst first."""
+        """The findings of all checks, worst first."""
         return in_order(finding for each in self.judged for finding in each.findings)
 
     def counts(self, finding: Finding) -> bool:
-        """Whether it is severe enough."""
+        """Whether the finding is severe enough to count."""
         return finding.severity.rank <= self.wish.fail_on.rank
 
     def of(self, gate: Gate | None, status: Status) -> tuple[Finding, ...]:
-        """What counts at a gate (None: at none), with that status."""
+        """The findings that count at a gate (None: at no gate), with that status."""
         found = (finding for each in self.judged if each.check.gate is gate for finding in each.findings)
         return in_order(finding for finding in found if finding.status is status and self.counts(finding))
 
     @property
     def outcome(self) -> _Outcome:
-        """What the sentence and the exit code go by."""
+        """The findings that decide the verdict and the exit code."""
         counting = [each for each in self.findings if self.counts(each)]
         unknown = [each for each in counting if each.status is Status.UNKNOWN]
         accepted = tuple(each for each in unknown if each.code.name in self.wish.accepted)
@@ -209,7 +211,7 @@ class CheckPlan:
         return _Outcome(tuple(each for each in counting if each.status is Status.FAIL), rest, accepted)
 
     def waiting(self, step: UpgradeStep) -> tuple[Finding, ...]:
-        """What counts, and is to be mended before that step."""
+        """The findings that count and have to be fixed before that step."""
         found = (
             finding
             for each in self.judged
@@ -219,7 +221,7 @@ class CheckPlan:
         return in_order(found)
 
     def causes_of(self, found: Iterable[Finding]) -> tuple[RootCause, ...]:
-        """From which some of `found` come."""
+        """The causes of some of `findings`."""
         return among(self.causes, tuple(found))
 
     def in_area(self, area: Area) -> tuple[JudgedFindings, ...]:
@@ -229,8 +231,8 @@ class CheckPlan:
 def plan_check(
     facts: CheckFacts, checks: Sequence[UpgradeCheck], wish: CheckWish, reach: CommandTarget = CommandTarget()
 ) -> CheckPlan:
-    """`reach`: by which words the commands lead to the cluster that was read. What is seen at the end of an upgrade
-    that has not begun is not judged: before it nodes are always behind its target, and its steps say what to do."""
+    """`command_target`: the flags that direct commands to the cluster that was read. Checks at the end of an upgrade
+    are left out before the upgrade has begun: nodes are always behind its target then, and the steps say what to do."""
     if wish.whole and facts.way.steps:
         checks = [check for check in checks if check.gate is not Gate.AFTER]
     facts = replace(facts, tables=wish.tables)
@@ -261,7 +263,7 @@ def plan_check(
 
 
 def _with_causes(plan: CheckPlan, reach: CommandTarget) -> CheckPlan:
-    """Those of the findings by which the outcome is."""
+    """The plan with the causes of the findings that decide its outcome."""
     outcome = plan.outcome
     counts = set(map(id, (*outcome.fails, *outcome.unknown)))
     found = [(each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts]
@@ -273,7 +275,7 @@ def _with_causes(plan: CheckPlan, reach: CommandTarget) -> CheckPlan:
 
 
 def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: CommandTarget) -> SymptomDiagnosis:
-    # Imported late, as `_checklist`.
+    # Imported late, as in `_upgrade_steps`.
     from .symptoms import diagnosed
 
     return diagnosed(symptom, found, facts.cluster, reach)
@@ -286,15 +288,15 @@ def _changed(facts: CheckFacts, since: datetime) -> RecentChanges:
 
 
 def _checklist(facts: CheckFacts, reach: CommandTarget) -> tuple[UpgradeStep, ...]:
-    # Imported late: a part of an upgrade has none, and manifests alone must not pay for it.
+    # Imported late: a check of a part of the upgrade has no checklist, and a check of manifests must start quickly.
     from .node_steps import checklist
 
     return checklist(facts, reach)
 
 
 def _without_aws(of: JudgedFindings) -> JudgedFindings | None:
-    """Of a check that asks AWS, only what is found without: of its other codes it is not known whether they pass, and
-    a check that is left with nothing was not made."""
+    """Of a check that asks AWS, only the findings that need no AWS data. Whether its other codes pass is unknown, and
+    a check without findings counts as not made."""
     kept = tuple(each for each in of.findings if not _lacks(each, NoAws))
     codes = {each.code for each in kept}
     check = replace(of.check, codes=tuple(code for code in of.check.codes if code in codes))
@@ -302,14 +304,14 @@ def _without_aws(of: JudgedFindings) -> JudgedFindings | None:
 
 
 def _lacks(found: Finding, what: type[Unknown]) -> bool:
-    """With another reason beside it is unknown without that and with it."""
+    """Whether every reason why it is unknown is of that type. With another reason too, it would be unknown anyway."""
     return found.status is Status.UNKNOWN and bool(found.lacks) and all(isinstance(each, what) for each in found.lacks)
 
 
 def _found(
     facts: CheckFacts, check: UpgradeCheck, found: Sequence[Finding], wish: CheckWish, reach: CommandTarget
 ) -> tuple[Finding, ...]:
-    """Of what is found, what is asked for."""
+    """The requested ones of `findings`, with commands for the cluster that was read."""
     asked = (each for each in found if is_told(each, check, wish.only))
     if wish.symptom is not None:
         from .symptoms import concerns
@@ -319,12 +321,12 @@ def _found(
     return as_read(told, facts.cluster.source)
 
 
-# The tables by which an upgrade is judged: what they are of, how many rows they have, and when those were read.
+# Tables behind the checks: their subject, the number of their rows, and when the source of each row was read.
 
 
 @frozen
 class _Row:
-    """`name` tells it from the others of its table; `promise`: what its makers say, "" where that is no matter."""
+    """`name` is unique in its table; `promise`: the vendor's statement about a version, "" where it does not matter."""
 
     name: str
     document: str
@@ -335,8 +337,8 @@ class _Row:
 
 @frozen
 class TableOutline:
-    """`read_to`: the last Kubernetes version whose documents were read for it, "" where that is no matter. A section of
-    a table, as the compatibility of software, is a table of its own."""
+    """`read_to`: the last Kubernetes version whose documents were read for it, "" where it does not matter. A section
+    of a table, such as the compatibility of software, is a table of its own."""
 
     name: str
     about: str
@@ -355,7 +357,7 @@ class TableOutline:
 
 
 def tables() -> tuple[TableOutline, ...]:
-    """All, each followed by its sections."""
+    """All tables, each followed by its sections."""
     return tuple(each for subject in subjects() for each in _of(subject))
 
 

@@ -1,4 +1,4 @@
-"""May this cluster be upgraded: which way, what the chosen checks need, the plans of other commands, and the answer."""
+"""Upgrade check of a cluster: the upgrade path, the data that the checks need, plans of other commands, the result."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ from .registry import kinds_of, needs_of
 
 @frozen
 class CheckInput:
-    """What is judged besides the cluster and AWS, and how. `files`: of manifests; `measured`: as of
-    `coredns_lameduck.read.dns_facts`; `proxied` False: no pod is asked for what it counts."""
+    """Input of the checks besides the cluster and AWS. `files`: of manifests; `find_measurement`: as the parameter of
+    `coredns_lameduck.read.dns_facts`; `read_metrics` False: no metrics are read from pods."""
 
     files: Sequence[str] = ()
     measured: dns_reads.MeasuredBefore = lambda uid, context: None
@@ -63,7 +63,7 @@ class CheckInput:
 
 
 def needs_for(checks: Sequence[UpgradeCheck], past: bool = False, aws: bool = True) -> ClusterNeeds:
-    """`past`: what tells of changes is read, too."""
+    """`changes`: also read what shows recent changes."""
     return ClusterNeeds(
         "check",
         kinds_for(checks),
@@ -83,10 +83,10 @@ def look(
     reach: CommandTarget = CommandTarget(),
     given: CheckInput = CheckInput(),
 ) -> CheckPlan:
-    """`target` None: the next minor version.
+    """The result of the checks. `target` None: the next minor version.
 
     Raises:
-        UsageError: no way leads to the target, or nothing tells where the control plane is.
+        UsageError: there is no path to the target, or the version of the control plane is not known.
         ClusterError, AwsError: nothing can be asked at all.
     """
     more = OF_CHANGES if wish.since is not None else frozenset()
@@ -97,13 +97,13 @@ def look(
 
 
 def kinds_for(checks: Sequence[UpgradeCheck]) -> tuple[Resource, ...]:
-    """The lists of the cluster that they and the commands that they sum up judge by."""
+    """The lists that the checks, and the commands that they summarize, judge by."""
     of_others = (resource for need, read in KINDS_OF.items() if need in needs_of(checks) for resource in read)
     return tuple(dict.fromkeys((*kinds_of(checks), *of_others)))
 
 
 def way_to(session: ClusterSession, target: Version | None) -> UpgradePath:
-    """Raises UsageError: as `look`."""
+    """The path from the current version to `target`. Raises UsageError: as `run_checks`."""
     cluster, eks = session.cluster, session.eks
     here = where(eks if isinstance(eks, Unknown) else eks.version, cluster.identity.server_version, cluster.nodes)
     if isinstance(here, Unknown):
@@ -116,7 +116,7 @@ def way_to(session: ClusterSession, target: Version | None) -> UpgradePath:
 
 
 def _where_it_is(version: Version, eks: object) -> str:
-    """`eks`: what EKS says of the cluster, or why it says nothing."""
+    """`eks`: the cluster as EKS describes it, or why it is unknown."""
     if not isinstance(eks, Unknown):
         return f"It is at {in_words(version)} now."
     said = f"It seems to be at {in_words(version)}, by what the cluster itself says; EKS could not be asked: {eks.why}"
@@ -124,7 +124,7 @@ def _where_it_is(version: Version, eks: object) -> str:
 
 
 OF_CHANGES = frozenset((CheckNeed.CLUSTER_UPDATES, CheckNeed.GROUP_UPDATES))
-"""What tells of changes, whatever the checks need."""
+"""Needs of the list of changes, whatever the checks need."""
 
 
 def check_facts(
@@ -135,7 +135,7 @@ def check_facts(
     more: frozenset[CheckNeed] = frozenset(),
     given: CheckInput = CheckInput(),
 ) -> CheckFacts:
-    """What the checks need, and `more`."""
+    """The facts for the needs of the checks, and for `extra_needs`."""
     needs = needs_of(checks) | more
     if CheckNeed.PLAN_ADDONS in needs:
         needs |= {CheckNeed.ADDONS}
@@ -158,23 +158,23 @@ def wanted_of(session: ClusterSession, way: UpgradePath, needs: frozenset[CheckN
 
 
 def upgrade_side(session: ClusterSession, wanted: WantedVersions) -> UpgradeFacts:
-    """As `aws.upgrades.upgrade_told`."""
+    """The AWS facts of `aws.upgrades.read_upgrade_facts`, all Unknown where AWS is."""
     found = session.ask(upgrade_told, wanted)
     return nothing_told(found) if isinstance(found, Unknown) else found
 
 
 def changes_told(session: ClusterSession) -> ReportedChanges:
-    """What tells of changes. Raises ClusterError, AwsError: nothing can be asked."""
+    """What shows recent changes. Raises ClusterError, AwsError: nothing can be asked."""
     told, updates = session.past.told(), session.ask(updates_of_addons)
     return replace(told, addons=updates)
 
 
 def api_told(session: ClusterSession, files: Sequence[str], wanted: WantedVersions) -> ApiUsage:
-    """Who uses which API version: what is needed of it is asked for, and nothing else.
+    """Which clients and objects use which API version; only the needed parts are read.
 
     Raises:
-        ClusterError: the cluster cannot be asked any more.
-        UsageError: a file of manifests is not there.
+        ClusterError: the cluster does not answer any more.
+        UsageError: a file of manifests does not exist.
     """
     needs, usage = wanted.needs, session.usage
     return ApiUsage(
@@ -192,7 +192,7 @@ def _resources(wanted: WantedVersions) -> tuple[Resource, ...]:
     return going(now, target)
 
 
-# The plans of other commands, made of the same cluster: their findings, or why there are none.
+# The plans of other commands for the same cluster: their findings, or why there are none.
 
 
 Sum = tuple[Finding, ...] | Unknown
@@ -201,8 +201,8 @@ Made = TypeVar("Made")
 
 @frozen
 class OtherFindings:
-    """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained.
-    `notes`: what could not be read, and is no finding."""
+    """`drain`: the plan behind the findings of ``drain plan``, None where there is no plan or nothing to drain.
+    `notes`: what could not be read and is not a finding."""
 
     findings: Mapping[CheckNeed, Sum]
     drain: DrainPlan | None = None
@@ -211,7 +211,7 @@ class OtherFindings:
 
 AS_A_GROUP_UPDATES = DrainPolicy(force=True, delete_emptydir_data=True, surge=1, effort=0)
 """The update of a managed node group adds nodes first, and evicts pods without a controller and with emptyDir, too
-(EKS user guide, managed-node-update-behavior). No order is searched: what blocks does so in any."""
+(EKS user guide, managed-node-update-behavior). No order is searched: a blocker blocks in any order."""
 
 KINDS_OF: Mapping[CheckNeed, Sequence[Resource]] = {
     CheckNeed.PLAN_DRAIN: kinds.ALL,
@@ -220,7 +220,7 @@ KINDS_OF: Mapping[CheckNeed, Sequence[Resource]] = {
     CheckNeed.PLAN_DNS: (*dns_reads.KINDS, *interruption_reads.KINDS),
     CheckNeed.PLAN_INTERRUPTION: interruption_reads.KINDS,
 }
-"""The lists of the cluster that each of them reads."""
+"""The lists of the cluster that the plan behind each need reads."""
 
 
 def summed(
@@ -231,10 +231,10 @@ def summed(
     again: tuple[str, ...],
     given: CheckInput = CheckInput(),
 ) -> OtherFindings:
-    """Of those of `needs` that are other commands. `again`: the words that lead to the same cluster once more.
+    """The findings of the commands that are among `needs`. `cluster_flags`: flags for another command on the cluster.
 
     Raises:
-        ClusterError: the cluster cannot be talked to any more.
+        ClusterError: the cluster does not answer any more.
     """
 
     noted: list[str] = []
@@ -258,10 +258,10 @@ def summed(
 
 
 def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
-    """One command that could not be answered takes no other with it.
+    """The result of one command, or why it is unknown: the failure of one command does not affect the others.
 
     Raises:
-        ClusterError: nothing can be asked any more; what is only forbidden is not that.
+        ClusterError: nothing can be asked any more; a forbidden request is not such an error.
     """
     try:
         return make()
@@ -276,32 +276,32 @@ def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
 
 
 def replacement(cluster: Cluster, way: UpgradePath) -> DrainPlan | None:
-    """Of all nodes that are older than the target, those of EKS Auto Mode too; None where there are none."""
+    """The drain of all nodes older than the target, also those of EKS Auto Mode; None where there are none."""
     targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
     return make_plan(cluster, targets, AS_A_GROUP_UPDATES, by_eks=True) if targets else None
 
 
 def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
-    """What would hold up the replacement, and what it deletes: no user has allowed that by a flag."""
+    """Findings that block the replacement or delete data; without "(as --…)", because no flag allowed the deletion."""
     if isinstance(planned, Unknown):
         return planned
     found = () if planned is None else planned.findings
     return tuple(
         replace(each, message=each.message.partition(" (as --")[0])
         for each in found
-        if each.code.name != "needs-nodes"  # its own update brings them
+        if each.code.name != "needs-nodes"  # the update adds them
     )
 
 
 def _to_be_replaced(node: Node, way: UpgradePath) -> bool:
-    """A kubelet that does not say how old it is may have to be. Nobody drains Fargate: the owners of its pods are
+    """A kubelet of unknown version may have to be replaced. Fargate nodes are not drained: the owners of their pods are
     restarted."""
     return node.owner is not NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < way.target)
 
 
 def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Sum:
-    """Of each that EKS manages, its update to the version that EKS installs by default at the target, as far as it can
-    be had now. What is not known of one takes nothing from what is found of others."""
+    """The findings of the update of each EKS add-on to the default version of the target, as far as it is offered now.
+    An add-on with an unknown answer does not hide the findings of the others."""
     if isinstance(told.addons, Unknown):
         return told.addons
     if isinstance(session.eks, Unknown):
@@ -319,7 +319,7 @@ def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Su
         elif not isinstance(side, Absent):
             plan = addon_reads.plan_addon(session, side, AddonUpdateRequest())
             later = _later(each, told, way, side.target.version)
-            steps = tuple(by_minors(plan.facts))  # the checklist goes them one by one: they are in no way
+            steps = tuple(by_minors(plan.facts))  # not findings here: the checklist has these steps one by one
             findings = (each for each in plan.findings if each not in steps)
             later_on = at_later_version(plan.facts.objects, side.values, later) if later else ()
             look = shell("kubectl", "eksdoc", "addon-diff", each.name, *(("--to", wanted) if wanted else ()))
@@ -329,8 +329,8 @@ def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Su
 
 
 def of_update(finding: Finding, facts: AddonFacts, look: str) -> Finding:
-    """As an upgrade takes it. Where EKS alone owns the fields, a manifest that is not known hides no conflict: it is
-    told, and stops nothing. What is said without a command is about the one that shows the update: `look`."""
+    """The finding as an upgrade shows it. Where EKS alone owns the fields, an unknown manifest hides no conflict: the
+    finding is shown, and blocks nothing. `diff_command`: shows the update; added to findings without a command."""
     whole = finding.subject.kind == "Addon" and finding.code.name in ("addon-object-unread", "addon-field-unknown")
     severity = Severity.INFO if whole and any(owned_by_eks(facts)) else finding.severity
     said = finding.remedy
@@ -340,8 +340,8 @@ def of_update(finding: Finding, facts: AddonFacts, look: str) -> Finding:
 
 
 def _default(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str | None:
-    """None where nothing tells it, or where it can be had only after the control plane's step: what an update would
-    change that does not move it is looked at, then."""
+    """None where it is not known, or is offered only after the upgrade of the control plane: then the changes of an
+    update that keeps the version are checked."""
     offered = told.addon_versions.get(of.name)
     found = _at_target(of, told, way)
     now = isinstance(offered, AddonVersions) and skew.is_offered(offered, in_words(way.now), found)
@@ -349,22 +349,22 @@ def _default(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str | None:
 
 
 def _at_target(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str:
-    """The version that EKS installs by default at the target, "" where nothing tells it."""
+    """The version that EKS installs by default at the target, "" where it is not known."""
     offered = told.addon_versions.get(of.name)
     return skew.target(offered, in_words(way.target), "") if isinstance(offered, AddonVersions) else ""
 
 
 def _later(of: Addon, told: UpgradeFacts, way: UpgradePath, judged: str) -> str:
-    """Of CoreDNS, the version that comes with the target, where its update was not `judged` by it; "" elsewhere."""
+    """For CoreDNS, the version that comes with the target, if its update was not judged by it; "" otherwise."""
     found = _at_target(of, told, way) if of.name == coredns.NAME else ""
     return found if found != judged else ""
 
 
-# A refresh of EKS's insights, on request: asked for, and waited for, with an end. Nothing in the cluster changes.
+# A refresh of EKS's insights, on request: started and waited for, with a time limit. It changes nothing in the cluster.
 
 
 WAIT_S = 600.0
-"""EKS takes some minutes; nobody waits for ever."""
+"""A refresh takes EKS some minutes; this is the time limit in seconds."""
 PAUSE_S = 5.0
 
 _COMPLETED, _FAILED = "COMPLETED", "FAILED"
@@ -373,7 +373,7 @@ _COMPLETED, _FAILED = "COMPLETED", "FAILED"
 def refreshed(
     of: InsightRefresh, now: Callable[[], datetime], sleep: Callable[[float], object], wait_s: float = WAIT_S
 ) -> str:
-    """How it ended, a sentence: whatever comes of it, what EKS knows is judged.
+    """A sentence about how the refresh ended. In any case the insights that EKS has are judged.
 
     Raises:
         AwsError: it is not allowed, or nothing can be asked any more.

@@ -1,4 +1,4 @@
-"""Every check there is, and the choice among them. A new theme is one line here."""
+"""Registry of all checks, and the choice among them. A new module of checks takes one line here."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ ALL: tuple[UpgradeCheck, ...] = (
 )
 
 CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
-"""What ``--only`` takes."""
+"""The codes that ``--only`` accepts."""
 
 
 def known_codes() -> tuple[str, ...]:
-    """Their names: what a file of suppressions takes."""
+    """The names of all codes, which a file of suppressions accepts."""
     return tuple(code.name for code in CODES)
 
 
 def codes_of(areas: Collection[str]) -> tuple[str, ...]:
-    """Names of the codes that are looked for in these, by what ``--area`` calls them."""
+    """The names of the codes in these areas, given by their ``--area`` values."""
     return tuple(dict.fromkeys(code.name for check in ALL if check.area.flag in areas for code in check.codes))
 
 
@@ -65,8 +65,8 @@ _NEED_OF = {permissions.HELM_RELEASES.name: CheckNeed.HELM}
 def chosen(
     only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()
 ) -> tuple[UpgradeCheck, ...]:
-    """Those that find one of these codes, or all but those of `Area.WORKLOADS`; of one gate, or of all: none where
-    there are only parts of checks. `without`: opt-ins that are left out, with all that needs them."""
+    """The checks that find one of the codes `only`, or all checks except `Area.WORKLOADS`; at one gate, or at all. None
+    if only partial checks remain. `excluded`: opt-ins that are left out, with all checks that need them."""
     names = frozenset(only)
     left_out = {need for name, need in _NEED_OF.items() if name in without}
     found = tuple(
@@ -80,11 +80,11 @@ def chosen(
 
 
 def kinds_of(checks: Iterable[UpgradeCheck]) -> tuple[Resource, ...]:
-    """The lists that they judge by themselves. Nodes and pods are always read: which cluster it is, and how old its
-    nodes are, everything is told by."""
+    """The lists that the checks judge by. Nodes and pods are always read: they identify the cluster and give the age of
+    its nodes."""
     return tuple(dict.fromkeys((NODES, PODS, *(resource for check in checks for resource in check.kinds))))
 
 
 def needs_of(checks: Iterable[UpgradeCheck]) -> frozenset[CheckNeed]:
-    """What else they judge by."""
+    """The other facts that the checks judge by."""
     return frozenset(need for check in checks for need in check.needs)

@@ -1,6 +1,6 @@
-"""The way back of a command that is proposed, by what the cluster has now: what undoes it, or that nothing does.
+"""Rollback of a proposed command, from the present state of the cluster: the command that undoes it, or that none does.
 
-Somebody who tries a likely remedy at night has to be able to take it back when it was not that.
+An on-call engineer who tries a likely remedy has to be able to undo it if it was the wrong one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, patch, shell
 
 UNDO = "Undo: "
-"""What a command follows."""
+"""The prefix of the command that undoes."""
 LOOKS = "It only looks: there is nothing to undo."
 _LOOKING = ("get", "describe", "logs", "events", "top", "wait", "rollout status", "rollout history")
 _UNKNOWN = "No rollback is known: save what it changes before."
@@ -22,7 +22,7 @@ _SHORT = {"deploy": "deployment", "sts": "statefulset", "poddisruptionbudget": "
 
 
 def way_back(command: str, cluster: Cluster) -> str:
-    """A sentence, with the command that undoes `command` ("" : none is proposed) where there is one."""
+    """A sentence, with the command that undoes `command` if there is one. `command` "": none is proposed."""
     if not command:
         return "Nothing is proposed that could be undone."
     words = _words(command)
@@ -36,10 +36,10 @@ def way_back(command: str, cluster: Cluster) -> str:
 
 
 def _words(command: str) -> list[str]:
-    """Without the profile that awscli is given before its service: whoever undoes it is given it again."""
+    """The words of `command` without the --profile before the service of awscli: the user adds it again."""
     try:
         words = shlex.split(command)
-    except ValueError:  # a quote that does not end
+    except ValueError:  # an unclosed quote
         words = command.split()
     return ["aws", *words[3:]] if words[:2] == ["aws", "--profile"] else words
 
@@ -49,7 +49,7 @@ def _reads(verb: str) -> bool:
 
 
 def _ours(words: Sequence[str]) -> str:
-    """Ours change nothing without ``--apply``, and save what was there before they do."""
+    """Commands of this tool change nothing without ``--apply``, and save the previous state before they do."""
     if "aws" in words and "create-stack" in words:
         return _stack(words)
     if "--apply" not in words:
@@ -70,7 +70,7 @@ def _stack(words: Sequence[str]) -> str:
 
 
 def _kubectl(command: str, words: Sequence[str], cluster: Cluster) -> str:
-    """What deletes is judged first: a copy may be saved before it in the same line."""
+    """A deletion is handled first: the same line may save a copy before it."""
     if "&&" in words and "delete" in words:
         saved = re.search(r"> (\S+)", command)
         return f"{UNDO}kubectl create -f {saved.group(1)}" if saved else _UNKNOWN
@@ -103,7 +103,7 @@ def _patch(words: Sequence[str], cluster: Cluster) -> str:
 
 
 def _spec(budget: Budget) -> str:
-    """A merge patch: null takes a field away."""
+    """A merge patch: null removes a field."""
     policy = f'"{budget.unhealthy_policy}"' if budget.unhealthy_policy.isalnum() else "null"
     least, most = _amount(budget.min_available), _amount(budget.max_unavailable)
     fields = f'"minAvailable": {least}, "maxUnavailable": {most}, "unhealthyPodEvictionPolicy": {policy}'
@@ -115,7 +115,7 @@ def _amount(of: Amount | None) -> str:
 
 
 def _label(words: Sequence[str], cluster: Cluster) -> str:
-    """A label or annotation is taken away again; of one that is taken away the value is not in the command."""
+    """A new label or annotation is removed again; the value of a removed one is not in the command."""
     at = next((index for index, word in enumerate(words) if "=" in word and not word.startswith("-")), 0)
     if not at:
         removed = next((word[:-1] for word in words[1:] if word.endswith("-") and not word.startswith("-")), "")
@@ -167,14 +167,14 @@ _BACK: Mapping[str, Callable[[Sequence[str], Cluster], str]] = {
 
 
 def _named(words: Sequence[str]) -> tuple[str, str]:
-    """Kind and name, as ``deployment web`` or ``deployment/web``."""
+    """Kind and name, from ``deployment web`` or ``deployment/web``."""
     first = words[0] if words else ""
     kind, slash, name = first.partition("/")
     return (kind, name) if slash else (first, words[1] if len(words) > 1 else "")
 
 
 def _value(words: Sequence[str], flag: str) -> str:
-    """Of a flag that stands apart from its value; "" where it is not there."""
+    """The value of a flag that is a separate word; "" without the flag."""
     for index, word in enumerate(words[:-1]):
         if word == flag:
             return words[index + 1]

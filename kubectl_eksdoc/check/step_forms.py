@@ -1,7 +1,7 @@
-"""A step in the form of the tool that manages what it changes: eksctl, CloudFormation or Terraform, whose next update
-would take back what awscli has done.
+"""Upgrade steps for eksctl, CloudFormation or Terraform: the tool that manages a resource would otherwise revert the
+change of awscli at its next update.
 
-eksctl and CloudFormation leave tags, and eksctl labels its nodes. Terraform leaves none of its own: its form is left
+eksctl and CloudFormation leave tags, and eksctl labels its nodes. Terraform leaves no tags of its own: its form is left
 out only where a tag names one of the others. Sources: eksctl, pkg/ctl and pkg/actions (upgrade, update, delete); the
 schema of hashicorp/aws; terraform-aws-modules/eks, variables.tf and node_groups.tf of v18 to v21 (a group without a
 version of its own has the cluster's).
@@ -25,8 +25,8 @@ from .checks.release_notes import NodeGroupNodes
 
 @frozen
 class StepForm:
-    """How a step is done where another `tool` manages what it changes: `text` sentences; `commands`: none where its
-    users have their own."""
+    """A step with the `tool` that manages the resource. `text`: sentences; `commands`: none where its users have their
+    own."""
 
     tool: str
     text: str
@@ -39,7 +39,7 @@ _DRIFT = "the commands above would make drift"
 
 
 def of_cluster(facts: CheckFacts, version: str) -> tuple[StepForm, ...]:
-    """Of the control plane."""
+    """Forms of the control plane's update."""
     by = _named(facts.eks)
     made = _command(facts, "upgrade cluster", "--approve", "--version", version, name="--name")
     return _forms(
@@ -51,7 +51,8 @@ def of_cluster(facts: CheckFacts, version: str) -> tuple[StepForm, ...]:
 
 
 def of_addon(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[StepForm, ...]:
-    """`versions`: one after the other. eksctl keeps no stack of it, so that the tags of the cluster speak for it."""
+    """Forms of an add-on's update; `versions`: one after the other. eksctl keeps no stack for an add-on, so the tags of
+    the cluster decide whether eksctl manages it."""
     by = _named(facts.eks)
     made = [_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
     text = "Give --config-file instead where the add-on has Pod Identity associations: it has to name them."
@@ -67,7 +68,7 @@ def of_addon(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[Ste
 def of_group(
     facts: CheckFacts, group: NodeGroupNodes, to: str, way: GroupUpdateKind, emptied: Sequence[str]
 ) -> tuple[StepForm, ...]:
-    """Of a managed one. `emptied`: the commands that drain it."""
+    """Forms of a managed node group's update. `drain_commands`: the commands that drain it."""
     told = facts.aws.node_groups
     by = _named(told.get(group.name) if isinstance(told, Mapping) else None)
     by = {EKSCTL: "", **by} if by_eksctl(group.nodes) else by
@@ -98,7 +99,7 @@ def of_group(
 
 
 def of_scaling_group(version: str) -> tuple[StepForm, ...]:
-    """Of nodes that EKS does not manage: who makes them is not known."""
+    """Forms for nodes that EKS does not manage; which tool creates them is not known."""
     declared = (
         f"Set image_id = an AMI of {version} in its aws_launch_template ({_MODULE}:"
         " self_managed_node_groups), with a higher desired_capacity in its aws_autoscaling_group, before the drain;"
@@ -110,7 +111,7 @@ def of_scaling_group(version: str) -> tuple[StepForm, ...]:
 def _forms(
     by: Mapping[str, str], eksctl: StepForm | None, declared: str, applied: Sequence[str] = _APPLIED
 ) -> tuple[StepForm, ...]:
-    """`by`: as tags tell. `declared`: what is set there, in Terraform's words."""
+    """`tools`: the managing tools by the tags, with the name in the tag. `declared`: the change in Terraform terms."""
     found = [] if eksctl is None else [eksctl]
     if CLOUDFORMATION in by:
         text = f"Stack {by[CLOUDFORMATION]} made it: change it in the template of that, and update the stack: {_DRIFT}."
@@ -126,17 +127,17 @@ def _named(told: EksCluster | NodeGroup | Absent | Unknown | None) -> Mapping[st
 
 
 def _of_eksctl(facts: CheckFacts, by: Mapping[str, str]) -> bool:
-    """Whether it made the cluster. `by`: as its tags tell; where they name none, groups of eksctl's speak for it."""
+    """Whether eksctl created the cluster. `tools`: by its tags; where they name no tool, its node groups decide."""
     return EKSCTL in by or (not by and by_eksctl(facts.cluster.nodes))
 
 
 def by_eksctl(nodes: Iterable[Node]) -> bool:
-    """Whether eksctl made one of their groups: it labels the nodes of managed ones as well."""
+    """Whether eksctl created one of their groups: it labels the nodes of managed groups as well."""
     return any(EKSCTL_GROUP in node.labels for node in nodes)
 
 
 def new_by_eksctl(facts: CheckFacts, group: str, emptied: Sequence[str]) -> tuple[str, ...]:
-    """A new group beside one of eksctl's, which goes."""
+    """Replace an eksctl node group by a new one."""
     new, old = (
         "eksctl create nodegroup --config-file cluster.yaml",
         _command(facts, "delete nodegroup", "--name", group),
@@ -145,5 +146,5 @@ def new_by_eksctl(facts: CheckFacts, group: str, emptied: Sequence[str]) -> tupl
 
 
 def _command(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster") -> str:
-    """`name`: the flag by which eksctl is told the cluster."""
+    """`name_flag`: the eksctl flag for the cluster's name."""
     return shell("eksctl", *verb.split(), name, name_of(facts), *in_region(facts), *more)

@@ -1,4 +1,4 @@
-"""A step of the checklist as data, and which findings it waits for."""
+"""Steps of the upgrade checklist: one step as data, the findings it waits for, and the steps of the control plane."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .step_forms import StepForm, of_cluster
 
 
 class Phase(str, Enum):
-    """In the order of the way; those about the control plane come again with each minor version."""
+    """In the order of the upgrade; the phases around the control plane are repeated for each minor version."""
 
     PREPARE = "prepare"
     BEFORE_CONTROL_PLANE = "before the control plane"
@@ -36,11 +36,11 @@ class Phase(str, Enum):
 
 @frozen
 class UpgradeStep:
-    """`number` from 1. `commands`: one after the other; none where only people can do it. `done_when`: a sentence that
-    can be verified, by `verify` where a command shows it ("" where none does). `at`: the minor version that the control
-    plane has or gets, None outside of that. `gate`, `codes` and `about` (names of subjects): which findings it waits
-    for, all that are given; with none of them it waits for nothing. `source`: of the rule, None where it is an advice.
-    `forms`: in place of `commands`, where another tool manages it.
+    """`number` from 1. `commands`: one after the other; none where only people can do it. `done_when`: a condition that
+    can be verified, by the command `verify` where there is one. `at`: the minor version that the control plane has or
+    gets, None outside of that. `gate`, `codes` and `about` (names of subjects): the step waits for the findings that
+    match all that are given; with none of them it waits for nothing. `source`: of the rule, None for advice.
+    `forms`: used instead of `commands`, where another tool manages the resource.
     """
 
     phase: Phase
@@ -58,7 +58,7 @@ class UpgradeStep:
     forms: tuple[StepForm, ...] = ()
 
     def waits_for(self, finding: Finding, gate: Gate | None) -> bool:
-        """Whether that finding, which counts at `gate`, is to be mended before this step."""
+        """Whether that finding, which counts at `gate`, has to be fixed before this step."""
         if self.gate is None and not self.codes and not self.about:
             return False
         return (
@@ -69,7 +69,7 @@ class UpgradeStep:
 
 
 def numbered(steps: Iterable[UpgradeStep], reach: CommandTarget) -> tuple[UpgradeStep, ...]:
-    """In the order in which they come, with commands that lead to the cluster that was read."""
+    """The steps with their numbers, and with commands for the cluster that was read."""
     return tuple(_numbered(number, each, reach) for number, each in enumerate(steps, 1))
 
 
@@ -81,12 +81,12 @@ def _numbered(number: int, step: UpgradeStep, reach: CommandTarget) -> UpgradeSt
     return replace(step, number=number, why=why, commands=commands, verify=verify, forms=forms)
 
 
-# The words that the commands of the checklist share: which cluster, which version, where it is.
+# Commands of the checklist, with the flags for the cluster and the version.
 
 
 def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") -> str:
-    """``aws eks VERB --cluster-name demo-shop --region eu-west-1 …``; `verb` may be of two words (``wait
-    cluster-active``), `name` the flag by which it is told the cluster."""
+    """``aws eks VERB --cluster-name demo-shop --region eu-west-1 …``; `verb` may be two words (``wait
+    cluster-active``), `name_flag` is the flag for the cluster's name."""
     return shell("aws", "eks", *verb.split(), name, name_of(facts), *in_region(facts), *more)
 
 
@@ -95,29 +95,29 @@ def check(*more: str) -> str:
     return shell("kubectl", "eksdoc", "check", *more)
 
 
-# What a drain deletes for good. EKS and Karpenter do so without a question, so the plan that is judged does, too: the
-# commands of the steps have the flags for it, and a step of its own says what goes.
+# Data and pods that a drain deletes for good. EKS and Karpenter do that without asking, and so does the plan here: the
+# commands of the steps have the flags for it, and a separate step names what is deleted.
 
 
 _FLAGS = {"pod-emptydir": "--delete-emptydir-data", "pod-unmanaged": "--force"}
-"""Without which `drain run` does not, by the code of what is found."""
+"""The flags that `drain run` requires for it, by the code of the finding."""
 
 
 def deleted(facts: CheckFacts) -> tuple[Finding, ...]:
-    """Workloads that lose the data of an emptyDir, and pods that nothing creates again, on all nodes that are
-    replaced; none where the drain is not known, which then refuses them."""
+    """Workloads that lose the data of an emptyDir, and pods that are not created again, on all nodes that are replaced;
+    none where the drain is unknown: without the flags it refuses these pods."""
     found = facts.summed.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
     return () if isinstance(found, Unknown) else tuple(each for each in found if each.code.name in _FLAGS)
 
 
 def deleting(found: Iterable[Finding]) -> tuple[str, ...]:
-    """The flags with which it is deleted."""
+    """The `drain run` flags that allow the deletions."""
     codes = {each.code.name for each in found}
     return tuple(flag for code, flag in _FLAGS.items() if code in codes)
 
 
 def asked(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
-    """Before nodes are replaced."""
+    """A step before the replacement of nodes."""
     found = deleted(facts)
     data, alone = ([each for each in found if each.code.name == code] for code in _FLAGS)
     if found:
@@ -143,11 +143,11 @@ def lost(found: Iterable[Finding]) -> str:
     return "; ".join([*said, *([f"{listed(alone)}, which nothing creates again"] if alone else [])])
 
 
-# The control plane's own steps: what is looked at again before each, the update, and the week after it.
+# The control plane's own steps: a check before each update, the update, and the soak time after it.
 
 
 def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
-    """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
+    """The findings of the whole upgrade block the first step; before each later step the checks are run again."""
     gate = Gate.BEFORE_CONTROL_PLANE
     until = facts.way.target if first else step
     return UpgradeStep(
@@ -195,7 +195,7 @@ def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
 
 
 def _in_spite_of(facts: CheckFacts, version: str) -> str:
-    """Errors that EKS sees and steps after this one fix."""
+    """A clause about errors of EKS insights that later steps fix; "" without any."""
     seen = () if isinstance(facts.aws.insights, Unknown) else facts.aws.insights
     errors = [each for each in seen if (each.version, each.status) == (version, ERROR) and follows(facts, each)]
     names = listed([each.name for each in errors], 2)
@@ -203,7 +203,7 @@ def _in_spite_of(facts: CheckFacts, version: str) -> str:
 
 
 def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
-    """Only the latest step can be taken back, by one minor, and only while nothing newer runs below it."""
+    """Only the latest upgrade can be rolled back, by one minor, and only while no newer version runs below it."""
     days = rollback_for().days
     back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
     return UpgradeStep(
@@ -222,21 +222,21 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
     )
 
 
-# What comes at the end: Fargate's pods, and whether all is where it should be.
+# The last steps: the restart of pods on Fargate, and the final checks.
 
 
 _RESTARTED = ("Deployment", "StatefulSet")
 _MOST = 10
-"""Commands that one step has."""
+"""Most commands of one step."""
 
 
 def fargate(facts: CheckFacts) -> Iterator[UpgradeStep]:
-    """The owners of the pods whose nodes are older than the target."""
+    """Restarts for the pods on Fargate nodes that are older than the target."""
     yield from restarted(facts, facts.way.target, Phase.NODES)
 
 
 def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[UpgradeStep]:
-    """The owners of the pods whose nodes are older than `version`, which the control plane has then."""
+    """Restarts for the pods on Fargate nodes that are older than `version`, which the control plane has by then."""
     old = {
         node.name
         for node in facts.cluster.nodes
@@ -282,11 +282,11 @@ def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
     )
 
 
-# What comes before everything: what is tried elsewhere, read and rehearsed.
+# The first steps: a trial upgrade elsewhere, reviews and a rehearsal.
 
 
 def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
-    """In this order: what takes longest first."""
+    """The longest come first."""
     target = in_words(facts.way.target)
     yield UpgradeStep(
         Phase.PREPARE,

@@ -1,6 +1,6 @@
-"""What hurts, and what may cause it: the likeliest first, with what to do and the way back.
+"""Symptoms of an incident and their possible causes: the likeliest first, with a remedy and its rollback.
 
-The order: what is seen to fail now, then the worst, then as the table of the symptom has it; what only may be is last.
+The order: failures that are active now, then by severity, then as the table of the symptom has it; latent causes last.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .rollback import UNDO, way_back
 
 
 class Symptom(str, Enum):
-    """As it is named on the command line."""
+    """A symptom, by its name on the command line."""
 
     DNS = "dns"
     TARGETS = "targets"
@@ -31,9 +31,9 @@ class Symptom(str, Enum):
 
 @frozen
 class _Cause:
-    """Of findings with the `codes`. `what` ends the sentence "Most likely: …". `now`: the finding itself is seen to
-    hurt, not to be able to. `about`: names of subjects, none for any. `warned`: it counts even where it stops no
-    upgrade (PASS). `look`: the command to begin with, "" where the finding's own remedy is."""
+    """A cause for findings with the `codes`. `what` ends the sentence "Most likely: …". `now`: the finding shows an
+    active failure, not a possible one. `about`: names of subjects, none for any. `warned`: it counts even where it
+    blocks no upgrade (PASS). `look`: the command to begin with, "" for the finding's own remedy."""
 
     codes: tuple[str, ...]
     what: str
@@ -45,7 +45,7 @@ class _Cause:
 
 @frozen
 class Suspect:
-    """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `_Cause`."""
+    """`do` is None where nothing is proposed; `undo` is its rollback. `active`: `now` of its `_Cause`."""
 
     what: str
     code: str
@@ -61,7 +61,7 @@ class Suspect:
 
 @frozen
 class SymptomDiagnosis:
-    """`suspects`: the likeliest first, none where nothing was found; `unknown`: what could not be looked at;
+    """`suspects`: the likeliest first, none where nothing was found; `unknown`: answers that could not be read;
     `elsewhere`: where to look next, each a sentence with its command."""
 
     symptom: Symptom
@@ -72,8 +72,8 @@ class SymptomDiagnosis:
 
 @frozen
 class Causes:
-    """Of a symptom; the first that fits a finding tells what it means. `elsewhere`: where to look next, each a sentence
-    with its command."""
+    """The causes of a symptom; the first that matches a finding describes it. `elsewhere`: where to look next, each a
+    sentence with its command."""
 
     symptom: Symptom
     causes: tuple[_Cause, ...]
@@ -90,14 +90,14 @@ _OF = records(Causes, "symptoms")
 
 
 def codes_of(symptom: Symptom) -> tuple[str, ...]:
-    """All that may cause it; what none of them needs is not read."""
+    """The codes of all possible causes; data that none of them needs is not read."""
     return tuple(dict.fromkeys(code for code, _ in _OF.by("symptom")[symptom].by_code))
 
 
 def diagnosed(
     symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reach: CommandTarget = CommandTarget()
 ) -> SymptomDiagnosis:
-    """Of findings, worst first."""
+    """The diagnosis from `findings`, worst first."""
     suspects: list[tuple[tuple[int, int, int, int], Suspect]] = []
     origins: dict[Suspect, Subject] = {}
     causes = _OF.by("symptom")[symptom].by_code
@@ -120,7 +120,7 @@ def diagnosed(
 
 
 def _by_origin(ordered: Sequence[Suspect], origins: Mapping[Suspect, Subject]) -> Iterator[Suspect]:
-    """What comes from one root cause is one suspect: the likeliest, with the others as evidence."""
+    """Merge the suspects of one root cause into the likeliest of them, with the others as evidence."""
     alike: dict[Subject | int, list[Suspect]] = defaultdict(list)
     for each in ordered:
         alike[origins.get(each, id(each))].append(each)
@@ -135,14 +135,14 @@ def _is(of: tuple[str, _Cause], finding: Finding) -> bool:
 
 
 def concerns(symptom: Symptom, finding: Finding) -> bool:
-    """Whether it may be a cause; of what is not known also the whole: "which add-ons there are" is about none of
-    them."""
+    """Whether the finding may be a cause. An unknown finding about the cluster counts, too: "which add-ons there are"
+    is about no single add-on."""
     whole = finding.subject.kind == "Cluster" and finding.code.name in codes_of(symptom)
     return whole or any(_is(each, finding) for each in _OF.by("symptom")[symptom].by_code)
 
 
 def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarget) -> Suspect:
-    """What can be done now comes first, with a command before what has none."""
+    """The suspect with the remedy that can be done now first, and with a command rather than without."""
     remedy = min(found.remedy, key=lambda each: (not each.command, each.when is When.LATER), default=None)
     if cause.look:
         remedy = Remedy.of("look-first", command=reach.of(cause.look))
@@ -152,12 +152,12 @@ def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarg
 
 
 def _reached(undo: str, reach: CommandTarget) -> str:
-    """With a command that leads to the cluster that was read."""
+    """`undo`, its command directed to the cluster that was read."""
     return f"{UNDO}{reach.of(undo.removeprefix(UNDO))}" if undo.startswith(UNDO) else undo
 
 
 def _signs(symptom: Symptom, cluster: Cluster, reach: CommandTarget) -> Iterator[Suspect]:
-    """What the cluster itself shows, besides findings: nodes that load balancers were told to leave out."""
+    """Suspects that the cluster shows without findings: nodes that are excluded from load balancers."""
     out = [node for node in cluster.nodes if EXCLUDED_FROM_BALANCERS in node.labels]
     if symptom is not Symptom.TARGETS or not out:
         return

@@ -1,7 +1,7 @@
-"""The command line as far as it goes without a command: flags alone, which is how the screens are opened, and the
-parsers of the commands under which there are others.
+"""Command lines without a command, which open the interactive UI, and the parsers of commands that have subcommands.
 
-Every other command line is for the whole tree (`cli.main`), whose commands load much that no first paint needs.
+All other command lines need the complete tree (`cli.main`), whose commands import much that the first paint does not
+need.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def root(prog: str, *, only_help: bool = False) -> Parser:
 
 
 def add_drain(commands: Commands) -> Commands:
-    """Add ``drain``; returns where what is under it is added."""
+    """Add ``drain``; returns the action to which its subcommands are added."""
     drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
     _add_shared(drain, level=1)
     _add_replay(drain)
@@ -74,16 +74,16 @@ def _add_replay(parser: Parser) -> None:
 
 
 def replayed(args: argparse.Namespace) -> str | None:
-    """The path that was given to `REPLAY`, None where none was."""
+    """The path that was given to `REPLAY`, None without that flag."""
     path: str | None = getattr(args, _REPLAYED, None)
     return path
 
 
 def check_no_replay(args: argparse.Namespace, leaf: Parser) -> None:
-    """For a command that was named behind it.
+    """For a command that follows the flag.
 
     Raises:
-        UsageError: it was asked for.
+        UsageError: `REPLAY` was given.
     """
     if replayed(args) is not None:
         raise UsageError(
@@ -93,7 +93,7 @@ def check_no_replay(args: argparse.Namespace, leaf: Parser) -> None:
 
 
 def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
-    """The flags, None where there is more than flags that stand without a command: a word, a question, a mistake."""
+    """The parsed flags; None where the line is more than flags without a command: a word, ``--help``, a mistake."""
     flags, names = until_dashes(argv)
     if names or not all(word.startswith("-") for word in flags[:1]):
         return None
@@ -105,7 +105,7 @@ def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
     return None if extras else args
 
 
-# ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.
+# ``kubectl eksdoc options``: the global flags, which are not in the help of each command, as in kubectl.
 
 
 def add_options(commands: Commands) -> None:
@@ -115,7 +115,7 @@ def add_options(commands: Commands) -> None:
 
 
 def _text() -> str:
-    """The flags of kubectl, ours, and those of kubectl that are refused, with the reason."""
+    """The flags of kubectl, the flags of this tool, and the refused flags of kubectl with the reason."""
     from .flags import HONOURED, REFUSED
 
     width = max(len(flag.shown) for flag in HONOURED) + 2

@@ -1,5 +1,5 @@
-"""What this program was called as: every entry point of ``plugins.yaml`` is the same program under another name;
-and what is loaded only when it is called."""
+"""Program names, command lines and lazy imports. Every entry point of ``plugins.yaml`` is the same program under
+another name."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from kubectl_eksdoc import __version__
 
 PROG = "kubectl eksdoc"
 VERSION = f"{PROG} {__version__}\n"
-"""What ``--version`` says, of every entry point and of every command."""
+"""The output of ``--version``, of every entry point and of every command."""
 COMPLETE = "__complete"
-"""The hidden command that answers kubectl's questions for completions."""
+"""The hidden command that answers kubectl's requests for completions."""
 
 _PLUGIN = "kubectl-eksdoc"
 _COMPLETER = "kubectl_complete-eksdoc"
 
 
-class ProgramName(NamedTuple):  # a dataclass would cost whoever asks for the version as much as all else
-    """`prog`: how the user calls it; `before`: the words that its name stands for, ahead of those that were typed."""
+class ProgramName(NamedTuple):  # a dataclass would double the time of --version
+    """`prog`: the command as the user calls it; `implied_words`: words that the program name stands for, before the
+    typed ones."""
 
     prog: str = PROG
     before: tuple[str, ...] = ()
 
 
 def called_as(argv0: str) -> ProgramName:
-    """krew links the plugin ``eksdoc-drain`` as ``kubectl-eksdoc_drain``, which kubectl runs as ``kubectl
-    eksdoc-drain``: it is ``kubectl eksdoc drain``, and says so. For its completions kubectl runs
-    ``kubectl_complete-eksdoc_drain``."""
+    """The name for argv[0]. krew links the plugin ``eksdoc-drain`` as ``kubectl-eksdoc_drain``, which kubectl runs as
+    ``kubectl eksdoc-drain``: it stands for ``kubectl eksdoc drain``, and shows that name. For its completions kubectl
+    runs ``kubectl_complete-eksdoc_drain``."""
     name = os.path.basename(argv0).removesuffix(".exe")
     for whole, first in ((_PLUGIN, ()), (_COMPLETER, (COMPLETE,))):
         if name == whole:
@@ -42,8 +43,8 @@ def called_as(argv0: str) -> ProgramName:
 
 
 def command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
-    """The words behind ``kubectl eksdoc``; `argv` with the program. Packagers' completers run ``kubectl-eksdoc_drain
-    __complete``, which asks for what follows ``drain``."""
+    """The program, and the words after ``kubectl eksdoc``; `argv` with the program. Completers of packagers run
+    ``kubectl-eksdoc_drain __complete``, which asks for the words after ``drain``."""
     called = called_as(argv[0])
     if argv[1:2] == [COMPLETE] and called.before[:1] != (COMPLETE,):
         return called, [COMPLETE, *called.before, *argv[2:]]
@@ -51,11 +52,11 @@ def command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
 
 
 def late(place: str) -> Any:
-    """The function at `place` of this package, whose module is loaded when it is called first."""
+    """A function that imports the function at `path` of this package on its first call, and calls it."""
     return lambda *args, **kwargs: there(place)(*args, **kwargs)
 
 
 def there(place: str) -> Any:
-    """What stands at `place` of this package, whose module is loaded for it."""
+    """The object at `path` of this package; its module is imported."""
     module, _, name = place.rpartition(".")
     return getattr(import_module(f"kubectl_eksdoc.{module}"), name)

@@ -1,6 +1,6 @@
-"""The commands at the top: the line of each in the list, and where its parser is made.
+"""The table of commands: the help line of each, and the function that adds its parser.
 
-What another command needs is not loaded for one of them: completion asks for one at every press of a key.
+A command does not import the modules of another one: completion uses this table at every press of Tab.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """`about` is "" where it is not listed; it is what its own parser says. `place`: of the function
-    that adds that parser, and gives back where those `under` it are added."""
+    """`about` is the help line of its parser, "" for a hidden command. `function_path`: the function that adds the
+    parser, and returns the action to which `subcommands` are added."""
 
     name: str
     about: str
@@ -86,7 +86,7 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
-    """The parser with every command; or with the one that `only` leads to, a word for each level, and no other."""
+    """The parser with every command; or only with the command that `only_path` names, one word for each level."""
     from . import bare
 
     parser = bare.root(prog)
@@ -96,7 +96,7 @@ def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
 
 
 def help_of(path: tuple[str, ...], prog: str = PROG) -> str:
-    """What ``--help`` prints for the command that `path` leads to. The commands under it are not loaded."""
+    """The output of ``--help`` of the command `path`. Its subcommands are not imported."""
     from . import bare
 
     parser = bare.root(prog, only_help=not path)
@@ -108,7 +108,7 @@ def help_of(path: tuple[str, ...], prog: str = PROG) -> str:
 
 
 def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | None, *, names: bool = False) -> None:
-    """`names`: below what `only` leads to, the commands with their lines of help and without their flags."""
+    """`list_names`: below `only_path`, add the commands with their help lines and without their flags."""
     for command in them:
         if names and not only and command.about:
             commands.add_parser(command.name, help=command.about)
@@ -119,8 +119,8 @@ def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | N
 
 
 def leads_to(path: Sequence[str]) -> Command | None:
-    """The command that the words of `path` name, one level each; None where they name none of this table. No word names
-    the program itself."""
+    """The command that the words of `path` name, one level each; None where there is none in this table. An empty path
+    names the program itself."""
     found: Command | None = Command("", "", "", COMMANDS)
     for word in path:
         found = next((each for each in (found.under if found else ()) if each.name == word), None)
@@ -128,7 +128,7 @@ def leads_to(path: Sequence[str]) -> Command | None:
 
 
 def listed(path: Sequence[str]) -> tuple[Command, ...] | None:
-    """The commands under `path` that help shows, in its order; None where that is no command with others under it that
-    this table knows."""
+    """The commands under `path` that help shows, in its order; None where `path` is not a command with subcommands in
+    this table."""
     found = leads_to(path)
     return tuple(each for each in found.under if each.about) if found and found.under else None

@@ -1,7 +1,7 @@
-"""``kubectl eksdoc completion``: have kubectl, or a shell, ask what may be typed.
+"""``kubectl eksdoc completion``: install, remove and list the completers of kubectl, and print scripts for shells.
 
-Belongs here: its commands, what they say, the scripts for shells.
-Never here: what is offered at the cursor.
+Belongs here: its commands, their output, the scripts for shells.
+Never here: the completions at the cursor.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .flags import LEVELS, GlobalOptions
 from .options import add_command, add_dry_run, dry_from
 from .parser import Commands
 
-# What shells run to complete ``kubectl-eksdoc`` as a command of its own. They ask it with ``__complete``.
+# Scripts with which shells complete ``kubectl-eksdoc`` as a command of its own. They call it with ``__complete``.
 #
-# None of them evaluates what was typed, and none needs anything that is not in the shell itself.
+# No script evaluates the typed words, and none needs a program outside the shell.
 
 
 BASH = r"""# bash completion for kubectl-eksdoc. Here and now: source <(kubectl-eksdoc completion bash)
@@ -147,7 +147,7 @@ complete -c kubectl-eksdoc -f -a '(__kubectl_eksdoc_complete)'
 BY_SHELL = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
-# ``kubectl eksdoc completion``: makes and removes the links that kubectl completes with, and tells how it stands.
+# ``kubectl eksdoc completion``: the links to the completers that kubectl runs, and their state.
 
 
 NAME = "completion"
@@ -207,9 +207,10 @@ def add_under(
 
 
 def install(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Run ``completion install``.
+
     Raises:
-        UsageError: this program lies nowhere that could be told, or its folder cannot be written to.
+        UsageError: the location of this program is unknown, or its folder cannot be written to.
     """
     found, dry = _found(args.words, around), is_dry(args)
     said = [_made(each, dry) for each in found.completers if each.state is not CompleterState.DANGLING]
@@ -217,14 +218,14 @@ def install(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
 
 def uninstall(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Raises: as `install`."""
+    """Run ``completion uninstall``. Raises: as `install`."""
     found, dry = _found(args.words, around), is_dry(args)
     there = (each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING))
     return unlinked({each.path: partial(unlink, each) for each in there}, found.folder, dry)
 
 
 def unlinked(there: Mapping[Path, Callable[[], None]], folder: Path, dry: bool) -> CommandAnswer:
-    """The links of this tool that are `there` are removed, each by its own. Raises: as `done`."""
+    """Remove the links of this tool; each path has a function that removes it. Raises: as `run_or_usage_error`."""
     said = []
     for path, remove in there.items():
         if not dry:
@@ -234,7 +235,7 @@ def unlinked(there: Mapping[Path, Callable[[], None]], folder: Path, dry: bool) 
 
 
 def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Raises: as `install`."""
+    """Run ``completion status``. Raises: as `install`."""
     found = _found(args.words, around)
     lines = [_stands(each) for each in found.completers]
     missing = any(each.state not in (CompleterState.LINK, CompleterState.SCRIPT) for each in found.completers)
@@ -260,10 +261,10 @@ def _no_words(words: Sequence[str]) -> None:
 
 
 def located(words: Sequence[str], around: CommandContext) -> tuple[Path, list[str]]:
-    """The folder of this program, and what is to be said where kubectl does not find it there.
+    """The folder of this program, and a note where it is not on PATH.
 
     Raises:
-        UsageError: there are words, or it is not known where the program was found.
+        UsageError: there are words, or the location of the program is unknown.
     """
     folder = _folder(words, around)
     return folder, [] if on_path(folder, around.environ) else [_off(folder)]

@@ -1,4 +1,4 @@
-"""From what stands at the cursor to what is offered there."""
+"""Completions at the cursor: the command line before it, and the words that may follow."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .completion_sources import (
 from .flags import HONOURED
 from .parser import Parser, RefusedFlag, Switch
 
-# What stands at the cursor: the command that was reached, the flags that were given, and whose value is typed.
+# The cursor: the command of the line, the flags before the cursor, and the flag whose value is typed.
 
 
 class CursorKind(Enum):
-    """What the word at the cursor is to be."""
+    """The kind of the word at the cursor."""
 
     COMMAND = "a command"
     FLAG = "a flag"
@@ -42,9 +42,9 @@ class CursorKind(Enum):
 
 @frozen
 class Cursor:
-    """`path` are the words of the command whose parser is `leaf`. `given`: the values of each flag before the cursor,
-    by its long name; `names`: words that belong to no flag. `partial` is what is typed of the word, or of the value
-    of `flag`."""
+    """`path` are the words of the command whose parser is `leaf`. `flag_values`: the values of each flag before the
+    cursor, by its long name; `names`: words that belong to no flag. `partial` is the typed part of the word, or of the
+    value of `flag`."""
 
     wanted: CursorKind
     leaf: Parser
@@ -59,7 +59,7 @@ class Cursor:
         return " ".join(self.path)
 
     def last(self, flag: str) -> str:
-        """The value that counts, "" where it was not given."""
+        """The last value, which counts; "" where the flag was not given."""
         return self.given.get(flag, ("",))[-1]
 
     def switched(self, flag: str) -> bool:
@@ -68,17 +68,18 @@ class Cursor:
 
 
 def long_name(flag: argparse.Action) -> str:
-    """The one by which its users know it, ``-h`` where there is none."""
+    """The long name, the short one where there is none."""
     return next((name for name in flag.option_strings if name.startswith("--")), flag.option_strings[0])
 
 
 def takes_value(flag: argparse.Action) -> bool:
-    """Whether the next word is its value: Go's booleans, and flags that may stand alone, take one only behind ``=``."""
+    """Whether the next word is its value. Go's booleans, and flags that may stand alone, take a value only after
+    ``=``."""
     return not isinstance(flag, Switch) and flag.nargs != 0 and not getattr(flag.type, "alone", "")
 
 
 def cursor_at(parser: Parser, words: Sequence[str]) -> Cursor:
-    """`words` as they come from the shell; the last is what is typed of the one at the cursor, "" for a new one."""
+    """`words` as they come from the shell; the last is the typed part of the word at the cursor, "" for a new word."""
     reached = _Reached(parser)
     for word in words[:-1]:
         reached.pass_by(word)
@@ -86,7 +87,7 @@ def cursor_at(parser: Parser, words: Sequence[str]) -> Cursor:
 
 
 class _Reached:
-    """Goes from word to word."""
+    """Reads the command line word by word. Mutable."""
 
     def __init__(self, parser: Parser) -> None:
         self._leaf = parser
@@ -153,21 +154,21 @@ class _Reached:
 
 HELP = "--help"
 _ABOUT = {name: flag.about for flag in HONOURED for name in flag.names} | {HELP: "show what the command does"}
-"""Of flags that no command's help shows."""
+"""The descriptions of flags that the help of no command shows."""
 
 Found = TypeVar("Found")
 
 
 class _Names(Protocol):
-    """Where names are looked up."""
+    """The lookup of names."""
 
     def of(self, what: NameKind | OwnNames, cursor: Cursor, where: str = "") -> Iterable[Name]:
-        """`where`: as of `CompletedName`. Whatever cannot be had is left out."""
+        """`namespace_flag`: as `where` of `CompletedName`. Names that cannot be read are left out."""
         ...
 
 
 def offers_at(cursor: Cursor, names: _Names) -> Offers:
-    """What begins with what is typed already."""
+    """The completions that start with the typed part."""
     if cursor.wanted is CursorKind.COMMAND:
         known = listed(cursor.path)
         under = cursor.leaf.listed() if known is None else [(each.name, each.about) for each in known]
@@ -184,19 +185,19 @@ def offers_at(cursor: Cursor, names: _Names) -> Offers:
 
 
 def for_command(table: Mapping[str, Found], cursor: Cursor) -> Found | None:
-    """The entry of the command with one of the flags that were given, else that of the command."""
+    """The entry of the command with one of the given flags, else that of the command."""
     given = (f"{cursor.command} {flag}" for flag in cursor.given)
     return next((table[key] for key in (*given, cursor.command) if key in table), None)
 
 
 def follows(command: str, flag: argparse.Action) -> Follows | None:
-    """What may follow it by the tables; None: nobody has decided that."""
+    """The completion source of the flag by the tables; None where it is in none of them."""
     name = long_name(flag)
     return FLAGS.get(f"{command} {name}") or FLAGS.get(name) or BY_METAVAR.get(str(flag.metavar))
 
 
 def words_of(flag: argparse.Action) -> Callable[[], Sequence[str]] | None:
-    """Of a flag whose parser takes certain words only; None of any other."""
+    """The words of a flag whose parser accepts only certain words; None for any other flag."""
     if isinstance(flag, Switch):
         return lambda: ("true", "false")
     found: Callable[[], Sequence[str]] | None = getattr(flag.type, "words", None)
@@ -204,7 +205,8 @@ def words_of(flag: argparse.Action) -> Callable[[], Sequence[str]] | None:
 
 
 def offered(flag: argparse.Action) -> bool:
-    """Whether somebody is to find it: refused flags, old names and what is kept for kubectl's sake are not."""
+    """Whether completion offers the flag: not for refused flags, old names and flags that exist only for compatibility
+    with kubectl."""
     if isinstance(flag, RefusedFlag):
         return False
     return flag.help is not argparse.SUPPRESS or any(name in _ABOUT for name in flag.option_strings)
@@ -217,7 +219,7 @@ def _flags(cursor: Cursor) -> Iterable[Offer]:
         if offered(flag) and again:
             known = [_ABOUT[name] for name in flag.option_strings if name in _ABOUT]
             about = known[0] if flag.help is argparse.SUPPRESS else formatter._expand_help(flag)
-            # Long names tell more; the short one is for whoever typed a single dash.
+            # The long name first; the short one is for a user who typed a single dash.
             for name in sorted(flag.option_strings, key=len, reverse=True):
                 yield Offer(name, about)
 
@@ -245,7 +247,7 @@ def _taken(takes: Sequence[CompletedName], cursor: Cursor, names: _Names) -> Off
     for each in takes:
         if each.listed:
             return _listed(cursor.partial, names.of(each.of, cursor, each.where))
-    # Behind pod/ nothing but pods is looked up; before anything is typed, that it may be written is enough.
+    # After pod/ only pods are looked up; before anything is typed, the prefix alone is offered.
     fitting = [each for each in takes if cursor.partial.startswith(each.before)]
     opened = max(fitting, key=lambda each: len(each.before), default=None)
     if opened is not None:
@@ -262,7 +264,7 @@ def _taken(takes: Sequence[CompletedName], cursor: Cursor, names: _Names) -> Off
 
 
 def _prefixes(takes: Sequence[CompletedName], partial: str) -> tuple[Offer, ...]:
-    """Only where somebody began to write one, or where nothing stands without one."""
+    """Prefixes such as ``pod/``, where the user began to type one, or where every name needs one."""
     needed = all(each.before for each in takes)
     return tuple(
         Offer(each.before, f"one of the {each.of.value}")
@@ -272,7 +274,7 @@ def _prefixes(takes: Sequence[CompletedName], partial: str) -> tuple[Offer, ...]
 
 
 def _listed(partial: str, names: Iterable[Name]) -> Offers:
-    """Names behind commas: each with those before it, as the word is one for the shell."""
+    """Names separated by commas: each with the names before it, as the shell takes all as one word."""
     before, comma, _ = partial.rpartition(",")
     there = set(before.split(","))
     offers = (Offer(f"{before}{comma}{each.text}", each.about) for each in names if each.text not in there)

@@ -1,6 +1,6 @@
-"""The hidden command ``__complete``, which answers whatever comes: it ends with 0 and is silent on stderr.
+"""The hidden command ``__complete``, which never fails: its exit code is 0, and stderr stays empty.
 
-Another exit code would have kubectl offer files, and what is said on stderr lands in the line that is typed.
+After another exit code kubectl would offer files, and text on stderr would appear in the line that the user types.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from .called import PROG
 from .completion_offers import NOTHING, Offer, Offers, written
 
 LONGEST_S = 6.0
-"""So long an answer may take whatever happens; a cluster alone is waited for much shorter (`cli.completion_names`)."""
+"""The time limit for an answer; the limit for the cluster alone is much shorter (`cli.completion_names`)."""
 
 
 def main(words: Sequence[str]) -> int:
     """Answer on this process's stdout; returns the exit code."""
     answer = ""
-    if hasattr(signal, "SIGALRM"):  # a file may be a pipe that nobody writes to
+    if hasattr(signal, "SIGALRM"):  # reading a pipe without a writer would block
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         answer = answered(words, os.environ)
-    except (Exception, KeyboardInterrupt):  # whoever types has no use for it
+    except (Exception, KeyboardInterrupt):  # an error message is of no use to completion
         answer = written(NOTHING)
     with suppress(OSError, ValueError, KeyboardInterrupt):
-        # Past Python's own stream, which may be missing, and would complain about a reader that has left.
+        # Not through sys.stdout, which may be missing, and which reports a closed pipe at exit.
         content = answer.encode("utf-8", "surrogateescape")
         while content:
             content = content[os.write(1, content) :]
@@ -38,18 +38,18 @@ def main(words: Sequence[str]) -> int:
 
 
 def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What is told on stdout. `words`: those behind the name of the program, the last as far as it is typed."""
+    """The output for stdout. `words`: the words after the name of the program, the last one as far as it is typed."""
     from .commands import listed, tree
 
     before, partial = tuple(words[:-1]), words[-1] if words else ""
     known = listed(before)
-    if known is not None and not partial.startswith("-"):  # which needs no parser
+    if known is not None and not partial.startswith("-"):  # needs no parser
         return written(Offers(tuple(Offer(each.name, each.about) for each in known)).beginning(partial))
     from . import bare
     from .completion_candidates import cursor_at, offers_at
     from .completion_names import Looking
 
-    # The words that may be commands: those that no flag takes which may stand before, between and behind them.
+    # The words that may be commands: words that are not values of flags.
     path = cursor_at(bare.root(PROG), words).names
     cursor = cursor_at(tree(only=path), words)
     return written(offers_at(cursor, Looking(environ, environ.get("HOME") or os.path.expanduser("~"))))

@@ -1,4 +1,4 @@
-"""Where names for completion come from: tables of this package, this machine, the kubeconfig, a cluster."""
+"""Names for completion: from tables of this package, this machine, the kubeconfig, a cluster, AWS."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
 
 
-# Names for completion, of whatever a command would read.
+# Names from the source that the command would read, with a cache.
 
 
 WAIT_S = 0.9
-"""So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
+"""The time limit for the cluster at one press of Tab; a later answer is in the cache for the next press."""
 PATIENT_S = 3.0
-"""So long after the first press of the key others wait for the same answer; later ones only look whether it came."""
+"""Seconds after the first press of Tab in which later presses wait for the same answer; after that they only read the
+cache."""
 LONGEST_NAMES_S = 10.0
-"""So long a look-up may take, with its credential plugin."""
+"""The time limit of a lookup, with its credential plugin."""
 OFFLINE = "EKSDOC_COMPLETION_OFFLINE"
-"""The environment variable that has nothing be asked; what is remembered is offered."""
+"""The environment variable that turns lookups off; cached names are offered."""
 
 _LOOK_S = 0.02
 _DECIDING = (
@@ -52,15 +53,15 @@ _DECIDING = (
     "AWS_SHARED_CREDENTIALS_FILE",
     "KUBERNETES_SERVICE_HOST",
 )
-"""What of the environment makes out which cluster is asked, and as whom."""
+"""The environment variables that select the cluster and the user."""
 
 Begin = Callable[[Callable[[], object], float, float], None]
 
 
 @frozen
 class NameQuery:
-    """`namespace`: where pods and runs are, "" for the usual one. `aws`: cluster, region and profile as they are given,
-    which only add-ons are asked by."""
+    """`namespace`: that of pods and runs, "" for the usual one. `aws`: the flags for cluster, region and profile, for
+    add-ons only."""
 
     kind: NameKind
     source: SourceChoice
@@ -71,14 +72,15 @@ class NameQuery:
 
 @frozen
 class BackgroundReads:
-    """How work is done beside this process: as by `host.processes.begun`. `wait_s`: so long it is waited for."""
+    """How work is started in the background: as by `host.processes.run_in_background`. `wait_s`: seconds to wait for
+    the result."""
 
     begin: Begin
     wait_s: float = WAIT_S
 
 
 def names_of(asked: NameQuery, environ: Mapping[str, str], home: str, beside: BackgroundReads) -> tuple[Name, ...]:
-    """None where they cannot be had; of the demo they are read at once."""
+    """Empty where they cannot be read; names of the demo are read at once."""
     if asked.source.demo:
         return _read(asked, environ, home)
     from kubectl_eksdoc.host.cache import KnownNames, cache_folder
@@ -96,7 +98,7 @@ def names_of(asked: NameQuery, environ: Mapping[str, str], home: str, beside: Ba
 
 
 def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    """Those of which this machine has a journal, the latest first."""
+    """The runs that have a journal on this machine, the latest first."""
     from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.host.journals import runs, runs_folder
 
@@ -107,7 +109,7 @@ def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
 
 
 def changes_here(environ: Mapping[str, str], home: str, kinds: Collection[str] = ()) -> tuple[Name, ...]:
-    """Of these kinds, or of all, the latest first."""
+    """The changes of these kinds, or of all, the latest first."""
     from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.wiring.runs import saved_changes
 
@@ -126,8 +128,8 @@ _MOST_CHANGES = 50
 
 
 def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: BackgroundReads) -> None:
-    """Returns when there is an answer, or when it is time. A look-up that was ended before it had one is not begun
-    again for a while: the cluster would hold whoever presses the key as long as before."""
+    """Return when there is a result, or after the time limit. A lookup that ended without a result is not started again
+    for a while: the cluster would delay the next press of Tab as well."""
     from kubectl_eksdoc.host.cache import FAILED_S
 
     since_s = known.asked_for(key, time())
@@ -135,7 +137,7 @@ def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Backgr
         known.begin(key, time())
         beside.begin(look, beside.wait_s, LONGEST_NAMES_S)
         return
-    ends_s = monotonic() + (beside.wait_s if since_s < PATIENT_S else 0.0)  # somebody pressed the key before
+    ends_s = monotonic() + (beside.wait_s if since_s < PATIENT_S else 0.0)  # an earlier press started the lookup
     while monotonic() < ends_s:
         found = known.of(key)
         if found is not None and found.fresh(time()):
@@ -144,12 +146,12 @@ def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Backgr
 
 
 def _look(asked: NameQuery, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
-    """Remember what is found. Where nothing is, that is remembered for a while, too, with what was found before."""
+    """Cache the result. An error is cached for a while, too, with the earlier names."""
     from kubectl_eksdoc.host.cache import CachedNames
 
     try:
         names = _read(asked, environ, home)
-    except Exception:  # of the cluster, or a bug: nobody is there to be told
+    except Exception:  # of the cluster, or a bug: there is no user to report it to
         older = known.of(key)
         known.keep(key, CachedNames(() if older is None else older.names, time(), 0.0 if older is None else older.seen))
         return
@@ -157,14 +159,14 @@ def _look(asked: NameQuery, environ: Mapping[str, str], home: str, known: KnownN
 
 
 def _read(asked: NameQuery, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    """Raises EksdocError: they cannot be had."""
+    """Raises EksdocError: the names cannot be read."""
     if asked.kind is NameKind.ADDONS:
         return _addon_names(asked)
     if asked.source.live:
         from kubectl_eksdoc.kube import single_objects
         from kubectl_eksdoc.kube.target import CredentialContext
 
-        # Nobody sits there whom a credential plugin could ask.
+        # Not interactive: a credential plugin cannot prompt the user.
         return single_objects.names_of(asked.connection, asked.kind, asked.namespace, CredentialContext(environ, home))
     from kubectl_eksdoc.model import kinds
 
@@ -187,7 +189,7 @@ def _addon_names(asked: NameQuery) -> tuple[Name, ...]:
 
 
 def held_in(cluster: Cluster, kind: NameKind, namespace: str) -> tuple[Name, ...]:
-    """`namespace`: of pods. Runs are of live clusters alone."""
+    """`namespace`: that of pods. Runs exist in live clusters only."""
     if kind is NameKind.NODES:
         return names.of_nodes((node.name, node.labels) for node in cluster.nodes)
     if kind is NameKind.NODE_GROUPS:
@@ -205,7 +207,7 @@ def held_in(cluster: Cluster, kind: NameKind, namespace: str) -> tuple[Name, ...
 
 
 def _key(asked: NameQuery, environ: Mapping[str, str], home: str) -> str:
-    """A file that was written meanwhile is another one: a kubeconfig may have another context then."""
+    """The state of the files is a part of the key: a kubeconfig that was written meanwhile may have another context."""
     if asked.source.snapshot:
         parts: list[object] = [asked.source.snapshot, os.getcwd(), _state(asked.source.snapshot)]
     else:
@@ -226,19 +228,19 @@ def _state(path: str) -> tuple[int, int]:
 
 
 _AWS_WAIT_S = 0.3
-"""It mostly takes longer, and what it could add is little."""
+"""Shorter, as AWS usually takes longer, and adds few names."""
 
 
 @frozen
 class Looking:
-    """`beside`: as of `cli.completion_names.names_of`."""
+    """The lookup of names for `completion_candidates`. `background`: as in `cached_names`."""
 
     environ: Mapping[str, str]
     home: str
     beside: BackgroundReads | None = None
 
     def of(self, what: NameKind | OwnNames, cursor: Cursor, where: str = "") -> Iterable[Name]:
-        """As `completion_candidates._Names.of`."""
+        """As `completion_candidates._Names.names_of`."""
         if isinstance(what, OwnNames):
             return _OWN[what](self, cursor)
         from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
@@ -254,7 +256,7 @@ class Looking:
         return CredentialContext(self.environ, self.home)
 
     def asked(self, what: NameKind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
-        """Of the cluster that the flags before the cursor lead to."""
+        """Names in the cluster that the flags before the cursor select."""
         from kubectl_eksdoc.host.processes import begun
 
         source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
@@ -265,11 +267,11 @@ class Looking:
         try:
             return names_of(asked, self.environ, self.home, beside)
         except EksdocError:
-            return ()  # whoever runs the command is told why
+            return ()  # the command itself will report the error
 
 
 def connection_of(cursor: Cursor) -> Connection:
-    """By the flags before the cursor; one that is no good is left out."""
+    """The connection by the flags before the cursor; invalid values are left out."""
     known = {field.name for field in fields(Connection)}
     given: dict[str, object] = {}
     for flag in HONOURED:
@@ -317,7 +319,7 @@ def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 _OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
-    OwnNames.FILES: lambda *_: (),  # the shell's own affair
+    OwnNames.FILES: lambda *_: (),  # completed by the shell
     OwnNames.CONTEXTS: lambda looking, cursor: late("kube.config.context_names")(
         cursor.last("--kubeconfig"), looking.kubeconfig()
     ),

@@ -1,4 +1,4 @@
-"""What is offered at the cursor, and how kubectl and shells are told."""
+"""Completions at the cursor, and their output format for kubectl and shells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from kubectl_eksdoc.frozen import frozen
 
 FILES = 0
-"""Where nothing is offered, the shell offers files."""
+"""Directive: where there are no completions, the shell offers files."""
 
 
 NO_SPACE = 2
@@ -18,7 +18,7 @@ NO_FILES = 4
 
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Would end a line, steer the terminal that shows it, or is no character at all."""
+"""Characters that end a line or control the terminal, and surrogates."""
 
 
 _LONGEST = 100
@@ -26,7 +26,7 @@ _LONGEST = 100
 
 @frozen
 class Offer:
-    """`about` says what it is, in a few words, or is ""."""
+    """`about` is a short description, or ""."""
 
     value: str
     about: str = ""
@@ -34,13 +34,13 @@ class Offer:
 
 @frozen
 class Offers:
-    """`directive` adds up bits from above."""
+    """`directive` is a sum of the bits above."""
 
     offers: tuple[Offer, ...] = ()
     directive: int = NO_FILES
 
     def beginning(self, partial: str) -> Offers:
-        """Those that go on with what was typed, each once."""
+        """Those that start with the typed text, each once."""
         found = {each.value: each for each in self.offers if each.value.startswith(partial)}
         return replace(self, offers=tuple(found.values()))
 
@@ -52,7 +52,7 @@ FILE_NAMES = Offers(directive=FILES)
 
 
 def written(offers: Offers) -> str:
-    """The answer as it goes to stdout; a value that no line can hold is left out."""
+    """The answer for stdout; a value that cannot be in a line is left out."""
     lines = []
     for each in offers.offers:
         if each.value and not _UNFIT.search(each.value):

@@ -1,7 +1,6 @@
-"""What may follow each flag and each command, where its parser does not say so itself: `knowledge/completion.json`.
+"""Sources of completion values for flags and commands whose parser has none: `knowledge/completion.json`.
 
-A flag that is in none of them, and that is neither a switch nor one of given words, fails a test until somebody
-decides.
+A test fails for a flag without a source, unless it is a switch or takes one of given words.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kubectl_eksdoc.model.names import NameKind
 
 
 class OwnNames(Enum):
-    """What is known without asking a cluster."""
+    """Names that are known without a request to the cluster."""
 
     FILES = "files"
     CONTEXTS = "contexts of the kubeconfig"
@@ -34,8 +33,8 @@ class OwnNames(Enum):
 
 @frozen
 class CompletedName:
-    """A name of `of`, written with `before` in front of it. `after` goes on behind it, so no space does; `listed`: more
-    may follow behind a comma. `where`: the flag that says in which namespace they are, "" for --namespace."""
+    """A name of the kind `of`, with `before` in front of it. `after` follows directly, without a space; `listed`: more
+    names may follow after a comma. `where`: the flag that has their namespace, "" for --namespace."""
 
     of: NameKind | OwnNames
     before: str = ""
@@ -46,14 +45,14 @@ class CompletedName:
 
 @frozen
 class OpenWords:
-    """One of these, which more may follow directly."""
+    """One of these words; more text may follow directly."""
 
     words: Mapping[str, str]
 
 
 @frozen
 class NoOffer:
-    """Nothing is offered, and why."""
+    """No completion, and the reason."""
 
     why: str
 
@@ -63,7 +62,7 @@ Follows = CompletedName | OpenWords | NoOffer
 
 @frozen
 class NamedWords:
-    """What words without a flag name, and how many there may be."""
+    """The kinds of names for words without a flag, and the maximum number of words."""
 
     takes: tuple[CompletedName, ...]
     most: int = 1
@@ -80,16 +79,17 @@ def _follows(told: Any) -> Follows:
 
 _TABLES = file("completion")
 FLAGS: Mapping[str, Follows] = {name: _follows(told) for name, told in _TABLES["flags"].items()}
-"""By the long name, of every command that has the flag, or by command and name, of that one."""
+"""By long name, for every command that has the flag, or by command and name, for that command."""
 
 BY_METAVAR: Mapping[str, Follows] = {name: _follows(told) for name, told in _TABLES["metavars"].items()}
-"""Of flags that are not in `FLAGS`, by what help calls their value."""
+"""For flags that are not in `SOURCE_BY_FLAG`, by the metavar of their value."""
 
 NAMES: Mapping[str, NamedWords] = {
     command: NamedWords(tuple(map(_name, told["takes"])), told.get("most", 1))
     for command, told in _TABLES["names"].items()
 }
-"""By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
+"""By command; a flag after it stands for the command with that flag, and comes first. Other commands take no names."""
 
 FORMATS: Mapping[str, str] = _TABLES["formats"]
-"""Where the formats of each stand, by command; a flag behind it: as in `NAMES`. Others have none."""
+"""The place of the list of output formats, by command; a flag after it: as in `WORDS_BY_COMMAND`. Other commands have
+none."""

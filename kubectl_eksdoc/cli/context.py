@@ -1,4 +1,5 @@
-"""What a command is given of the process it runs in; tests give it something else."""
+"""The context of a command: streams, environment, global flags and the functions that open clusters; tests replace
+it."""
 
 from __future__ import annotations
 
@@ -44,17 +45,17 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 
-# What the commands of a run are given of the world; tests give them something else.
+# Functions that open the edges of a run; tests replace them.
 
 
 class OpenGround(Protocol):
-    """Where pods of ours run, found by their marks."""
+    """Opens the namespace of probe pods, which are found by their labels."""
 
     def __call__(self, connection: Connection, namespace: str, marks: ProbeLabels = ...) -> ProbeNamespace: ...
 
 
 class WallClock:
-    """Time as it is."""
+    """The real time."""
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -65,7 +66,7 @@ class WallClock:
 
 @frozen
 class DrainRunEdges:
-    """`told_to_stop` gives how often the process was told to end while it is open."""
+    """`stop_requests` returns how often the process was asked to stop while the context is open."""
 
     open_run: Callable[[Connection, JournalLocation, float, Hooks], AbstractContextManager[RunEdges]] = late(
         "drain.run.apply.open_run"
@@ -112,10 +113,10 @@ _MOST_BYTES = 4 << 20
 
 
 def read_values(path: str) -> Doc:
-    """Configuration values of the file at `path`, which may be written as awscli wants it: ``file://values.json``.
+    """Configuration values from the file at `path`, also in the form of awscli: ``file://values.json``.
 
     Raises:
-        UsageError: it cannot be read, or holds no such values.
+        UsageError: it cannot be read, or has no such values.
     """
     from kubectl_eksdoc.aws.eks import values_of
     from kubectl_eksdoc.host.documents import read_text
@@ -152,8 +153,8 @@ def _now() -> datetime:
 
 @frozen
 class CommandContext:
-    """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world.
-    `options` and `source`: with which global flags, and to read what, the command was called."""
+    """Commands write notes and progress to `stderr` and return their answer. `run_edges` None: the real ones. `options`
+    and `source`: the global flags, and the source to read."""
 
     stdout: TextIO
     stderr: TextIO
@@ -193,10 +194,10 @@ class CommandContext:
         return self.run_edges or DrainRunEdges()
 
     def ask(self, question: str) -> str:
-        """What whoever sits at the terminal types.
+        """The line that the user types at the terminal.
 
         Raises:
-            UsageError: nobody sits there.
+            UsageError: stdin is no terminal.
         """
         stdin = self.check_terminal()
         say(self.stderr, question)
@@ -206,7 +207,7 @@ class CommandContext:
         return typed
 
     def check_terminal(self) -> TextIO:
-        """Where a person types. Raises UsageError: nobody sits there."""
+        """The stream at which a user types. Raises UsageError: it is no terminal."""
         stdin = self.stdin or sys.stdin
         if stdin is None or not stdin.isatty():
             raise UsageError(
@@ -217,24 +218,24 @@ class CommandContext:
         return stdin
 
     def say(self, text: str) -> None:
-        """Data on stdout before the command is over."""
+        """Write data to stdout before the command ends."""
         deliver(self.stdout, text)
 
     def note(self, text: str) -> None:
-        """One line on stderr that is neither data nor an error, with what would steer a terminal as escapes."""
+        """Write one line to stderr that is neither data nor an error; terminal control characters are escaped."""
         say(self.stderr, f"{clean(text)}\n")
 
 
 @frozen
 class CommandAnswer:
-    """What a command says on stdout, and its exit code; `text` ends with a line end or is ""."""
+    """The text for stdout, and the exit code; `text` ends with a line end or is ""."""
 
     text: str
     exit_code: int = 0
 
 
 def no_terminal(around: CommandContext) -> str:
-    """What of the process is no terminal, "" where all is: Textual itself would run on unseen."""
+    """The name of a stream that is no terminal, "" where all are: Textual itself would run unseen."""
     streams_of = (("stdin", around.stdin or sys.stdin), ("stdout", around.stdout), ("stderr", around.stderr))
     for name, stream in streams_of:
         if stream is None or not stream.isatty():

@@ -1,4 +1,4 @@
-"""Flags of options that are declared once (`model.options`), added to a parser and read from what it parsed."""
+"""Flags of options that are declared once (`model.options`): added to a parser, and read from the parsed arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 def add_options(
     parser: argparse.ArgumentParser, kind: type, groups: Iterable[str]
 ) -> dict[str, argparse._ArgumentGroup]:
-    """Those of `groups`, which are the headlines of the help, and are returned for more flags."""
+    """Add the options of `groups`. The groups are headings in the help, and are returned for more flags."""
     made = {group: parser.add_argument_group(group) for group in groups}
     for each in options_of(kind):
         if each.option.group in made:
@@ -34,8 +34,8 @@ def given_of(kind: type[T], args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _settings(each: DeclaredOption) -> dict[str, Any]:
-    """A flag that is not given leaves None; a switch that is on shows so in the help. Numbers and times have their
-    default behind the text."""
+    """A flag that is not given results in None; the help shows a switch that is on by default as such. The help of
+    numbers and times ends with their default."""
     kind, about = each.option.kind, each.option.help
     if kind.switch:
         return {"help": about, "action": "switch", "default": True if kind.given(each.default) else None}

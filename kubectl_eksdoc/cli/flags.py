@@ -1,7 +1,7 @@
-"""The global flags as data: kubectl's and ours, those that are honoured and those that are refused.
+"""The global flags as data: kubectl's and ours, supported and refused ones.
 
-The parser, ``kubectl eksdoc options`` and the README's table are all made from these two tuples. kubectl's
-flags are those of its ``kubectl options`` (cli-runtime's config flags).
+The parser, ``kubectl eksdoc options`` and the table of the README are built from these two tables. kubectl's flags are
+those of its ``kubectl options`` (cli-runtime's config flags).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit",
 
 
 class FlagValueKind(str, Enum):
-    """What may follow a flag."""
+    """The kind of value that a flag takes."""
 
     TEXT = "text"
     SWITCH = "switch"  # nothing, or =true / =false
@@ -36,9 +36,9 @@ class FlagValueKind(str, Enum):
 
 @frozen
 class Flag:
-    """`spelled`: its names with a space between them, the long one last. `field`: what it fills, of `Connection` where
-    that has one and of `GlobalOptions` otherwise, "" where that is called as the flag. Without a `metavar` it is a
-    switch."""
+    """`names_text`: its names with a space between them, the long one last. `field`: the field that it fills, of
+    `Connection` where that has one and of `GlobalOptions` otherwise, "" where the field has the name of the flag.
+    Without a `metavar` it is a switch."""
 
     spelled: str
     about: str
@@ -65,7 +65,7 @@ class Flag:
 
     @property
     def shown(self) -> str:
-        """As help shows it: ``-n, --namespace NAME``."""
+        """As in the help: ``-n, --namespace NAME``."""
         return f"{', '.join(self.names)} {self.metavar}".rstrip()
 
 
@@ -141,18 +141,18 @@ REFUSED: Mapping[str, str] = {
     "-w --watch": "a plan is made once, of one observation",
     "-f --filename": "nodes are named or selected; for a dump use --snapshot PATH",
 }
-"""Flags of kubectl that are not honoured, by their names; the reason ends the sentence "NAME is not supported: …"."""
+"""Flags of kubectl that are not supported, by their names; the reason ends the sentence "NAME is not supported: …"."""
 
 
 LEVELS = 3
-"""Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""
+"""Depths at which global flags are accepted: ``kubectl eksdoc HERE drain HERE plan HERE``."""
 
 _OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
 
 
 @frozen
 class GlobalOptions:
-    """kubectl's global flags and ours. `connection` holds those that decide how a cluster is reached."""
+    """kubectl's global flags and ours. `connection` has the flags that select the cluster."""
 
     connection: Connection = Connection()
     namespace: str = ""
@@ -168,22 +168,22 @@ class GlobalOptions:
 
     @property
     def identity(self) -> Identity:
-        """What the user calls the cluster."""
+        """The cluster as the user names it."""
         from kubectl_eksdoc.model.cluster import Identity
 
         return Identity(cluster=self.cluster_name, region=self.region)
 
     @property
     def with_profile(self) -> tuple[str, ...]:
-        """The words that awscli takes of them; in one where the name alone would be taken for a flag."""
+        """The profile flag for awscli; in one word where the name would be taken for a flag."""
         if self.profile.startswith("-"):
             return (f"--profile={self.profile}",)
         return ("--profile", self.profile) if self.profile else ()
 
     @staticmethod
     def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
-        """Add the global flags; `level` is how many commands stand before them. `own`: flags of kubectl that this
-        command honours itself."""
+        """Add the global flags; `level` is the number of commands before them. `own_flags`: flags of kubectl that this
+        command supports itself."""
         for flag in HONOURED:
             _add(parser, flag, level)
         for names, why in REFUSED.items():
@@ -192,7 +192,7 @@ class GlobalOptions:
             parser.add_argument(
                 *names.split(),
                 action=RefusedFlag,
-                nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
+                nargs="?",  # a switch as well, as "=true" may follow it
                 const=why,
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,
@@ -200,7 +200,7 @@ class GlobalOptions:
 
     @staticmethod
     def from_args(args: argparse.Namespace) -> GlobalOptions:
-        """What was given at any level; the last one wins, repeated flags add up."""
+        """The flags that were given at any level; the last one wins, repeated flags add up."""
         given: dict[str, Any] = {}
         for flag in HONOURED:
             if flag.takes is FlagValueKind.REPEATED:
@@ -213,7 +213,7 @@ class GlobalOptions:
 
 
 def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
-    # Without a default: that of a command further right would undo what was given further left.
+    # Without a default: the default at a deeper level would override a value from a higher level.
     common: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
     if flag.takes is FlagValueKind.SWITCH:
         parser.add_argument(*flag.names, action="switch", **common)

@@ -1,4 +1,4 @@
-"""The command line as a whole: the tree of commands, and the one place where errors become text."""
+"""The command line as a whole: parsing, dispatch, and the one place where errors become text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import streams
 from .called import COMPLETE, PROG, VERSION, command_line, late
 from .commands import help_of, leads_to, tree
 
-if TYPE_CHECKING:  # whoever presses Tab must not wait for it
+if TYPE_CHECKING:  # completion must not wait for these imports
     from .context import CommandAnswer, CommandContext
     from .parser import Parser
 
@@ -47,14 +47,14 @@ def main() -> int:
 
 
 def collect_seldom() -> None:
-    """Facts are many small objects without cycles: looking for cycles while they are read finds nothing and costs a
-    third of the time of a large cluster."""
+    """Run the garbage collector rarely: facts are many small objects without cycles, and the search for cycles costs a
+    third of the read time of a large cluster."""
     gc.set_threshold(20_000_000, 10, 10)
 
 
 def collect_no_more() -> None:
-    """When it ends, Python looks for cycles in all that was ever loaded: half a second that whoever pressed q waits
-    for, though everything goes with the process anyway."""
+    """At exit Python searches all loaded objects for cycles: half a second between the last key and the prompt, for
+    memory that is freed with the process anyway."""
     gc.freeze()
 
 
@@ -68,13 +68,13 @@ def run(
 ) -> int:
     """Answer `argv` (without the program) on the streams; returns the exit code and never raises.
 
-    Answers go to `stdout`, everything else to `stderr`. `around` is what commands are given instead of the
-    real process.
+    Answers go to `stdout`, everything else to `stderr`. `context` is passed to commands instead of the one of the real
+    process.
     """
     debug = "--debug" in argv
     try:
         if argv[-1:] == ["--version"] and leads_to(argv[:-1]) is not None:
-            # Asked by scripts, often, and of every entry point: without parsers it takes a third of the time.
+            # Scripts call this often, for every entry point: without parsers it takes a third of the time.
             streams.deliver(stdout, VERSION)
             return streams.CLEAN
         if argv[-1:] in (["-h"], ["--help"]) and leads_to(argv[:-1]) is not None:
@@ -90,13 +90,13 @@ def run(
         streams.deliver(stdout, error.answer)
         _explain(error, stderr, debug)
         return error.exit_code
-    except Exception as error:  # the boundary: whatever is left is a bug, and said to be one
+    except Exception as error:  # the boundary: any other error is a bug, and reported as one
         _explain(_bug(error), stderr, debug)
         return streams.BUG
 
 
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:
-    """What `argv` asks for, parsed and ready to be called."""
+    """Parse `argv`; returns the function that runs the command."""
     from . import bare, options
     from .context import CommandAnswer, no_terminal
     from .parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
@@ -131,7 +131,7 @@ def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[
 
 
 def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
-    """The command that the first words of `argv` name: no other needs to be loaded then. None where they name none."""
+    """The command that the first words of `argv` name, so that no other one is imported. None where they name none."""
     path: tuple[str, ...] = ()
     for word in argv:
         path = (*path, word)
@@ -145,7 +145,7 @@ def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
 
 def _bug(error: Exception) -> EksdocError:
     from kubectl_eksdoc.held_secrets import without_held
-    from kubectl_eksdoc.kubernetes.redaction import hidden  # nobody knows what is in it
+    from kubectl_eksdoc.kubernetes.redaction import hidden  # the message may have a secret
 
     what = hidden(without_held(f"{type(error).__name__}: {error}"))
     hint = (
@@ -168,7 +168,7 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
 
 
 def _say(stderr: TextIO, *lines: str) -> None:
-    """Write lines to stderr with what a terminal would act on shown as escapes."""
+    """Write lines to stderr; terminal control characters are escaped."""
     from kubectl_eksdoc.report.text import clean
 
     streams.say(stderr, "".join(f"{clean(line)}\n" for line in lines))

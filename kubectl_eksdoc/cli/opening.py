@@ -1,4 +1,4 @@
-"""How every command opens what it reads, names it in what it proposes, and chooses look and exit code of its answer."""
+"""Sessions, proposed command lines, appearance and exit codes of all commands."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def opened(around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
-    """Its cluster is read, with a line on stderr that says how far it is.
+    """Open a session and read its cluster, with a progress line on stderr.
 
     Raises:
-        EksdocError: the cluster or the snapshot cannot be read, or AWS describes another one.
+        EksdocError: the cluster or the snapshot cannot be read, or AWS describes another cluster.
     """
     from kubectl_eksdoc.session.session import SessionRequest
 
@@ -40,7 +40,8 @@ def opened(around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
 
 @contextmanager
 def explaining(command: str) -> Iterator[None]:
-    """What is forbidden within is raised with all that `command` needs, and how to allow it."""
+    """Add the permissions that `command` needs, and how to grant them, to a Forbidden that is raised in this
+    context."""
     try:
         yield
     except Forbidden as error:
@@ -49,7 +50,7 @@ def explaining(command: str) -> Iterator[None]:
         raise rights.explained(error, command) from error
 
 
-# The words that lead to the same cluster or dump once more, for the command lines that an answer proposes.
+# Flags that select the same cluster or dump again, for the command lines that an answer proposes.
 
 
 _SECRET = "token"
@@ -57,7 +58,7 @@ _USUAL = Connection()
 
 
 def words(around: CommandContext, context: str) -> tuple[str, ...]:
-    """Flags as they were given, with `context` in place of "the current one", and never a token."""
+    """The connection flags as given, with `kube_context` in place of the current context, and never a token."""
     source, connection = around.source, around.connection
     if source.demo:
         return ("--demo",)
@@ -69,20 +70,20 @@ def words(around: CommandContext, context: str) -> tuple[str, ...]:
 
 
 def with_aws(around: CommandContext, context: str) -> tuple[str, ...]:
-    """The same for a command that asks AWS, too."""
+    """The same for a command that also uses AWS."""
     options = around.options
     aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
     return (*words(around, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
 def reached_by(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:
-    """The words that lead to the same cluster once more, for a command that asks AWS, too."""
+    """The flags that select the same cluster again, for a command that also uses AWS."""
     return with_aws(around, world.cluster.identity.context)
 
 
 def reach(around: CommandContext, world: WasRead | ClusterSession) -> CommandTarget:
-    """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
-    snapshot does not say how its cluster is reached."""
+    """The flags for commands that an answer proposes. Objects of the demo cannot be changed, and a snapshot does not
+    have the address of its cluster."""
     plain = words(around, world.cluster.identity.context)
     if around.source.demo:
         return CommandTarget(plain, (), (*plain, "--dry-run"))
@@ -95,7 +96,8 @@ def reach(around: CommandContext, world: WasRead | ClusterSession) -> CommandTar
 
 
 def for_kubectl(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:
-    """The words by which kubectl changes no other cluster; of the demo and of a snapshot the name of their context."""
+    """The flags by which kubectl changes the same cluster and no other; of the demo and of a snapshot the name of their
+    context."""
     context = world.cluster.identity.context
     if around.source.live:
         return words(around, context)
@@ -114,17 +116,17 @@ def _given(flag: Flag, connection: Connection) -> Iterable[str]:
 
 
 def _with(flag: str, value: str) -> tuple[str, ...]:
-    """In one word where the value alone would be taken for a flag: a context may be called ``-prod``."""
+    """One word where the value would be taken for a flag: a context may be called ``-prod``."""
     return (f"{flag}={value}",) if value.startswith("-") and value != "-" else (flag, value)
 
 
-# What every command that reads a cluster and AWS says of them, and what it exits with.
+# Notes on stderr and exit codes of commands that read a cluster and AWS.
 
 
 @frozen
 class WasRead:
-    """A cluster without a session; of `calls` and `denied` as of one: what AWS was asked, "" where nothing was, and the
-    actions of IAM that it refused."""
+    """A cluster without a session; `aws_calls` and `denied` as of a session: the AWS calls, "" for none, and the IAM
+    actions that AWS denied."""
 
     cluster: Cluster
     calls: str = ""
@@ -132,7 +134,7 @@ class WasRead:
 
 
 def told(world: WasRead | ClusterSession, around: CommandContext) -> None:
-    """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
+    """On stderr: the cluster, denied IAM actions, and with --debug the AWS calls."""
     identify(world.cluster, around)
     for note in contradicted(world.cluster.identity, around):
         around.note(f"note: {note}")
@@ -143,7 +145,7 @@ def told(world: WasRead | ClusterSession, around: CommandContext) -> None:
 
 
 def contradicted(identity: Identity, around: CommandContext) -> list[str]:
-    """Notes on names of the command line that are not those of the cluster that was read."""
+    """Notes on flags whose value is not that of the cluster that was read."""
     options = around.options
     pairs = (
         ("--region", options.region, identity.region),
@@ -157,7 +159,7 @@ def contradicted(identity: Identity, around: CommandContext) -> list[str]:
 
 
 def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
-    """What is known to fail matters more than what is not known. `accepted`: codes that may be unknown."""
+    """The exit code: a failure has precedence over an unknown. `accepted_unknown`: codes that may be unknown."""
     from kubectl_eksdoc.model.findings import Status
 
     found = (each for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted)
@@ -165,24 +167,24 @@ def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
 
 
 def of(worst: Status) -> int:
-    """The exit code of an answer, by the worst in it that counts."""
+    """The exit code of an answer, by the worst status that counts."""
     return {"fail": streams.FAILS, "unknown": streams.UNKNOWN, "pass": streams.CLEAN}[worst.value]
 
 
-# How the answer may look: decided once, from the flags, the environment and what stdout is.
+# The appearance of the answer, from the flags, the environment and the type of stdout.
 
 
 WIDTH = 120
-"""Columns where stdout is no terminal and $COLUMNS says nothing."""
+"""Columns where stdout is no terminal and $COLUMNS is not set."""
 
 _SIGNS = "·…–→✓"
 
 
 def decide(around: CommandContext, of: TextIO | None = None) -> Look:
-    """On `of`, by default stdout. Colours only on a terminal, unless ``--no-color``, NO_COLOR (https://no-color.org) or
-    TERM=dumb forbid them.
+    """The appearance on a stream, by default stdout. Colours only on a terminal, unless ``--no-color``, NO_COLOR
+    (https://no-color.org) or TERM=dumb forbid them.
 
-    A stream that cannot encode our signs gets ASCII.
+    A stream that cannot encode our symbols gets ASCII.
     """
     options, stream, environ = around.options, of or around.stdout, around.environ
     terminal = stream.isatty()
@@ -201,7 +203,7 @@ def decide(around: CommandContext, of: TextIO | None = None) -> Look:
 
 
 def answered(report: Report, around: CommandContext) -> str:
-    """The text for stdout, in the format that was asked for."""
+    """The text for stdout, in the requested format."""
     return report.render(around.options.output, decide(around))
 
 
@@ -210,14 +212,14 @@ def answer(report: Report, around: CommandContext, code: int = streams.CLEAN) ->
 
 
 def identify(cluster: Cluster, around: CommandContext) -> None:
-    """On stderr, which cluster it is."""
+    """Name the cluster on stderr."""
     from kubectl_eksdoc.report.identity import identity_line
 
     around.note(identity_line(cluster, around.now(), decide(around, around.stderr)))
 
 
 def show(report: Report, around: CommandContext) -> None:
-    """On stderr, before anything is done: it is no answer."""
+    """Show a report on stderr before something is done; it is not the answer."""
     output = "wide" if around.options.output == "wide" else "table"
     say(around.stderr, f"{report.render(output, decide(around, around.stderr))}\n")
 

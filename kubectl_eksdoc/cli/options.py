@@ -1,4 +1,4 @@
-"""Groups of options that commands share: where the cluster is, how to answer, and from what to read."""
+"""Options that commands share: confirmation, source, dry run, opt-in permissions, comparison with a saved result."""
 
 from __future__ import annotations
 
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
     from .context import CommandAnswer, CommandContext
 
 
-# Whether anything may be changed, and what must be typed first: the cluster's short name and the number of nodes.
+# Confirmation of changes: the environment must allow them, and the user types cluster name and number of nodes.
 
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-# Whether anything may be changed from this environment.
 
 
 READ_ONLY = "EKSDOC_READ_ONLY"
@@ -40,10 +37,10 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain plan and rehearse read only") -> None:
-    """`instead`: what reads only, a clause.
+    """`read_only_clause`: commands that only read, a clause.
 
     Raises:
-        UsageError: the environment refuses every change.
+        UsageError: the environment forbids every change.
     """
     if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
         raise UsageError(
@@ -53,25 +50,27 @@ def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain 
 
 
 Ask = Callable[[str], str]
-"""Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
+"""Shows a question at the terminal and returns the line that the user types. Raises UsageError: there is no
+terminal."""
 
 
 @frozen
 class ConfirmationFlags:
-    """What the command line says in place of what is typed; `expect` None: nothing."""
+    """The flags that replace the typed confirmation; `expected` None: not given."""
 
     yes: bool = False
     expect: int | None = None
 
 
 def name_of(who: Identity) -> str:
-    """The EKS cluster's short name; of another cluster its context's last part, which is a name, too."""
+    """The short name of the EKS cluster; without one the last part of its context, which is a name, too."""
     return who.cluster or who.context.rpartition("/")[2]
 
 
 @frozen
 class CountedThing:
-    """What is counted and typed back, and the flag that expects a number of it; `expected`: as that is called."""
+    """The items that are counted in a confirmation, and the flag for their expected number; `expected`: their name in
+    the help."""
 
     one: str
     many: str
@@ -95,11 +94,12 @@ def confirm(
     also: Sequence[str] = (),
     of: CountedThing = NODES,
 ) -> None:
-    """`what` is done to so many nodes (or what `of` says), as in ``drain``; each of `also` must be typed back, too.
+    """Ask the user to confirm `action` (as in ``drain``) on `count` nodes, or on what `item` says; each of
+    `extra_words` must be typed, too.
 
     Raises:
-        Drifted: the expectation is wrong; nothing was done.
-        UsageError: what was typed is something else, or nobody can be asked.
+        Drifted: the expected number is wrong; nothing was done.
+        UsageError: the typed text is different, or there is no terminal.
     """
     as_expected(given, count, what, of)
     asked = explained(ask, _in_script(of))
@@ -110,10 +110,11 @@ def confirm(
 
 
 def as_expected(given: ConfirmationFlags, count: int, what: str, of: CountedThing) -> None:
-    """
+    """Check the expected number.
+
     Raises:
         Drifted: another number was expected; nothing was done.
-        UsageError: `--yes` stands alone.
+        UsageError: `--yes` without an expected number.
     """
     if given.expect is not None and given.expect != count:
         raise Drifted(
@@ -128,7 +129,7 @@ def as_expected(given: ConfirmationFlags, count: int, what: str, of: CountedThin
 
 
 def check_answerable(given: ConfirmationFlags, check_terminal: Callable[[], object], of: CountedThing = NODES) -> None:
-    """Before anything is read. Raises UsageError: it has to be confirmed, and nobody can be asked."""
+    """For use before anything is read. Raises UsageError: a confirmation is needed, and there is no terminal."""
     if not given.yes:
         explained(check_terminal, _in_script(of))()
 
@@ -138,7 +139,7 @@ def _in_script(of: CountedThing) -> str:
 
 
 def explained(ask: Callable[P, T], otherwise: str) -> Callable[P, T]:
-    """`ask`, whose error says what to do `otherwise` where nobody can be asked."""
+    """`function`, with `hint` in its UsageError where there is no terminal."""
 
     def asked(*args: P.args, **more: P.kwargs) -> T:
         try:
@@ -150,7 +151,7 @@ def explained(ask: Callable[P, T], otherwise: str) -> Callable[P, T]:
 
 
 def typed_back(wanted: str, why: str, ask: Ask) -> None:
-    """Raises UsageError: what was typed is something else, or nobody can be asked."""
+    """Raises UsageError: the typed text is different, or there is no terminal."""
     wanted = wanted.strip()
     typed = ask(f"Type {wanted!r} {why}, anything else to leave it: ")
     if typed.split() != wanted.split():
@@ -172,8 +173,8 @@ def add_command(
     own: Sequence[str] = (),
     **settings: Any,
 ) -> Parser:
-    """Add a command with the global flags. `usage`: what follows its name; `exit_codes`: lines behind the help, "" for
-    none; `level` and `own`: as of `GlobalOptions.add_to`."""
+    """Add a command with the global flags. `usage`: the text after its name; `exit_codes`: lines at the end of the
+    help, "" for none; `level` and `own_flags`: as in `GlobalOptions.add_to`."""
     end = f"{exit_codes}Global flags: kubectl eksdoc options\n" if exit_codes else None
     parser = commands.add_parser(
         name, help=about, usage=f"%(prog)s {usage}", description=description, epilog=end, **settings
@@ -183,7 +184,7 @@ def add_command(
     return parser
 
 
-# What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise.
+# The source of a command that reads: the live cluster, or that of ``--snapshot`` or ``--demo``.
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
@@ -199,16 +200,16 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source_early(parser: argparse.ArgumentParser) -> None:
-    """Take the same flags, unseen in help, before the command they are meant for."""
+    """Accept the same flags before the command, hidden in the help."""
     add_flag(parser, "--snapshot", "PATH", argparse.SUPPRESS, default=argparse.SUPPRESS)
     add_switch(parser, "--demo", argparse.SUPPRESS, default=argparse.SUPPRESS)
 
 
 def check_source_live(around: CommandContext) -> None:
-    """For a command that knows no other source: the flags are taken before it, and must not be passed over.
+    """For a command that reads the live cluster only: the source flags are accepted before it, and must not be ignored.
 
     Raises:
-        UsageError: something else than the live cluster was asked for.
+        UsageError: another source than the live cluster was requested.
     """
     if not around.source.live:
         raise UsageError(
@@ -218,9 +219,10 @@ def check_source_live(around: CommandContext) -> None:
 
 
 def source_from(args: argparse.Namespace) -> SourceChoice:
-    """
+    """The source that the flags select.
+
     Raises:
-        UsageError: both were given, or an empty path.
+        UsageError: both flags were given, or an empty path.
     """
     demo, path = getattr(args, "demo", False), getattr(args, "snapshot", None)
     if path is not None and demo:
@@ -230,11 +232,11 @@ def source_from(args: argparse.Namespace) -> SourceChoice:
     return SourceChoice(snapshot=path or "", demo=demo)
 
 
-# ``--with`` and ``--without``: rights that are granted only by name, and what is left out of a scope without them.
+# ``--with`` and ``--without``: opt-in permissions, and checks that are skipped without them.
 
 
 def asked(args: argparse.Namespace, around: CommandContext) -> CommandContext:
-    """With the global flags, and what is to be read. Raises UsageError as `source_from` does."""
+    """`context` with the global flags and the source. Raises UsageError: as `source_from_args`."""
     options = GlobalOptions.from_args(args)
     if (size := getattr(args, "chunk_size", None)) is not None:
         connection = replace(options.connection, page_size=size or _EVERYTHING_AT_ONCE)
@@ -246,13 +248,13 @@ WITH, WITHOUT = "--with", "--without"
 
 
 def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] = permissions.NAMES) -> None:
-    """`does`: what naming one does, an imperative."""
+    """`effect`: the effect of an opt-in, an imperative."""
     risks = "; ".join(f"{each.name} {each.risk}" for each in permissions.ALL if each.name in names)
     _add_opt_ins(group, WITH, "opted", names, f"{does} opt-in rights: {risks}")
 
 
 def add_without(group: argparse._ArgumentGroup, *names: str) -> None:
-    """`names`: the opt-ins that the command can do without."""
+    """`names`: the opt-ins that the command does not require."""
     does = "leave out checks that need these opt-in permissions, instead of reporting unknown"
     _add_opt_ins(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
 
@@ -263,33 +265,34 @@ def _add_opt_ins(group: argparse._ArgumentGroup, flag: str, dest: str, names: tu
 
 
 def opted_from(args: argparse.Namespace) -> tuple[str, ...]:
-    """Sorted, each once."""
+    """Sorted, without duplicates."""
     return tuple(sorted({name for names in args.opted for name in names}))
 
 
 def without_from(args: argparse.Namespace) -> tuple[str, ...]:
-    """Sorted, each once."""
+    """Sorted, without duplicates."""
     return tuple(sorted({name for names in args.without for name in names}))
 
 
 def check_not_both(opted: tuple[str, ...], without: tuple[str, ...]) -> None:
-    """
+    """Check that no opt-in is both granted and left out.
+
     Raises:
-        UsageError: the same is granted and left out.
+        UsageError: one is.
     """
     both = [each for each in opted if each in without]
     if both:
         raise UsageError(f"{WITH} {both[0]} and {WITHOUT} {both[0]} exclude each other", "Give one of them.")
 
 
-# ``--accept-unknown``: what may stay unknown.
+# ``--accept-unknown``: finding codes that may stay unknown.
 
 
 def add_accepted(
     group: argparse._ArgumentGroup, codes: Callable[[], Iterable[str]], of: str, otherwise: str = "exit code 5"
 ) -> None:
-    """Add it for the names of `codes`; `of` says which they are, for the error of another one. `otherwise`: what
-    follows where something unknown is not accepted."""
+    """Add it for the names of `codes`; `owner` names their command, for the error about another code. `consequence`:
+    the effect of an unknown that is not accepted."""
     add_flag(
         group,
         "--accept-unknown",
@@ -300,18 +303,18 @@ def add_accepted(
     )
 
 
-# The flags of every command that changes something: how it is confirmed in a script, and that it is only shown.
+# Flags of every command that changes something: confirmation in a script, and dry run.
 
 
 def add_confirmation(group: argparse._ArgumentGroup, of: CountedThing, unless: str) -> None:
-    """``--yes``, and the expectation without which it is refused; `unless` exactly N …, nothing is done."""
+    """``--yes``, and the expected number without which it is refused; nothing is done unless `condition` holds."""
     add_switch(group, "--yes -y", f"do not ask for confirmation; requires the expected number of {of.expected}")
     add_flag(group, of.flag, "N", f"do nothing (exit code 7) unless {unless}", values.count)
 
 
 def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "") -> None:
-    """`shows`: what a dry run does; `server`: what one of the server does, "" where there is none (it is refused with
-    the reason by whoever has the flag)."""
+    """`effect`: the effect of a dry run; `server_effect`: that of a server dry run, "" where there is none (the command
+    refuses it with the reason)."""
     add_flag(
         group,
         "--dry-run",
@@ -324,7 +327,7 @@ def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "")
 
 
 def given_from(args: argparse.Namespace, of: CountedThing) -> ConfirmationFlags:
-    """As `add_confirmation` has added it."""
+    """The flags that `add_confirmation` added."""
     return ConfirmationFlags(args.yes, getattr(args, of.flag.lstrip("-").replace("-", "_")))
 
 
@@ -334,10 +337,10 @@ def dry_from(args: argparse.Namespace) -> str:
 
 
 LIST = "list"
-"""In the place of a fault: list all faults."""
+"""Given instead of a fault: list all faults."""
 
 
-# ``--since FILE``: an answer of the same command that was saved earlier, or one that is made of what was read then.
+# ``--since FILE``: a saved result of the same command, or one that is computed from an earlier snapshot.
 
 
 Made = TypeVar("Made")
@@ -357,7 +360,7 @@ def since_from(args: argparse.Namespace) -> str:
     """The path, "" where it was not given.
 
     Raises:
-        UsageError: an empty path, as of a variable that is not set.
+        UsageError: an empty path, for example from an unset variable.
     """
     if args.since == "":
         raise UsageError("--since needs the path of an answer that was saved with -o json")
@@ -370,7 +373,7 @@ def non_empty(said: Mapping[str, object]) -> dict[str, object]:
 
 
 def refused_beside(flag: str, since: str) -> None:
-    """`flag` gives an answer of another kind.
+    """For a `flag` whose answer cannot be compared.
 
     Raises:
         UsageError: `since` was given.
@@ -382,11 +385,11 @@ def refused_beside(flag: str, since: str) -> None:
 def earlier(
     path: str, kind: str, command: str, make: Callable[[CommandContext], SavedResult], around: CommandContext
 ) -> SavedResult | None:
-    """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
-    `make`: the same asked of a snapshot.
+    """None where `path` is "". Read it before the cluster, so that a wrong file is reported quickly. `answer_of`:
+    computes the same answer from a snapshot.
 
     Raises:
-        BaselineError: it is no document of `kind`, and none can be made of it.
+        BaselineError: it is no document of `kind`, and no answer can be computed from it.
     """
     if not path:
         return None
@@ -394,10 +397,10 @@ def earlier(
 
 
 def made_of(path: str, command: str, make: Callable[[CommandContext], Made], around: CommandContext) -> Made:
-    """What `make` answers of the snapshot at `path`.
+    """The answer of `answer_of` for the snapshot at `path`.
 
     Raises:
-        BaselineError: it answers nothing; the error names the file, as the same may be asked of another source, too.
+        BaselineError: there is no answer; the error names the file, as another source may have the same error.
     """
     try:
         return make(replace(around, source=SourceChoice(snapshot=path)))
@@ -408,6 +411,6 @@ def made_of(path: str, command: str, make: Callable[[CommandContext], Made], aro
 
 
 def told(beside: SavedResult | Baseline | None, around: CommandContext) -> None:
-    """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
+    """On stderr: the snapshot of the comparison, as the user has not seen its computed result."""
     if beside is not None and is_snapshot(beside.file):
         around.note(f"compared with the snapshot {beside.file} of {rfc3339(beside.observed_at)}")

@@ -1,6 +1,6 @@
-"""argparse, taught kubectl's manners: Go's booleans, flags in any place, errors as sentences.
+"""argparse with the conventions of kubectl: Go's booleans, flags in any place, errors as sentences.
 
-Everything here raises `UsageError` or `ShowText` and never writes or exits.
+All functions raise `UsageError` or `ShowText`; none writes or exits.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from kubectl_eksdoc.errors import UsageError, maybe
 from .called import VERSION
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-"""Where commands are added."""
+"""The action to which commands are added."""
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"
 
 
 class ShowText(Exception):
-    """The command line asked for a text (help, version): it is the answer, with exit code 0."""
+    """The command line asks for a text (help, version): it is the answer, with exit code 0."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -31,14 +31,14 @@ class ShowText(Exception):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """One line a flag: ``-o, --output FORMAT``; switches as ``--force[=false]`` where that is of use."""
+    """One line for each flag: ``-o, --output FORMAT``; switches as ``--force[=false]`` where that is of use."""
 
     def __init__(self, prog: str, width: int = 100) -> None:
         super().__init__(prog, max_help_position=36, width=width)
 
     def _format_action(self, action: argparse.Action) -> str:
         if isinstance(action, argparse._SubParsersAction):
-            # The list of commands alone; argparse would put a line with the metavar above it.
+            # Only the list of commands; argparse would add a line with the metavar.
             return "".join(super(Formatter, self)._format_action(a) for a in action._get_subactions())
         return super()._format_action(action)
 
@@ -52,12 +52,13 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are `UsageError` and that knows its switches. `passes_on`: flags that it does not know are
-    taken as words: they are of the commands that it is given. `opens_screens`: without one of its commands."""
+    """A parser whose errors are `UsageError` and that knows its switches. `accepts_unknown_flags`: unknown flags are
+    taken as words, for a command whose words are another command line. `opens_ui`: without a subcommand it opens the
+    interactive UI."""
 
     passes_on = False
     opens_screens = False
-    color = False  # Python 3.14 would colour the help by asking the process's own stdout
+    color = False  # Python 3.14 would colour the help depending on the stdout of the process
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(add_help=False, allow_abbrev=False, formatter_class=Formatter, **settings)
@@ -67,11 +68,12 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
     def show_version_flag(self) -> None:
-        """Every command knows it, as each may be a plugin of its own; the help of one tells."""
+        """Show --version in the help. Every command accepts it, as each may be a plugin of its own; only the help of
+        the program shows it."""
         self._option_string_actions["--version"].help = "show the version"
 
     def error(self, message: str) -> NoReturn:
-        """Raise `message` as an error of usage, with names close to a word that is not known."""
+        """Raise `message` as a UsageError, with known names that are close to an unknown word."""
         message = re.sub(r"^argument ", "", message)
         choice = _INVALID_CHOICE.search(message)
         if choice and message.startswith(_COMMAND):
@@ -89,7 +91,7 @@ class Parser(argparse.ArgumentParser):
         return f"Commands: {', '.join(sorted(self.commands()))}. More: {self.prog} --help"
 
     def named(self, argv: Iterable[str]) -> Parser:
-        """The parser of the command that the first words of `argv` lead to."""
+        """The parser of the command that the first words of `argv` name."""
         found = self
         for word in argv:
             below = (found.under() or {}).get(word)
@@ -99,24 +101,24 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def add_commands(self) -> Commands:
-        """Where the commands under this one are added; without one of them help is shown."""
+        """The action for subcommands; without a subcommand help is shown."""
         self.set_defaults(leaf=self)
         return self.add_subparsers(metavar=_COMMAND, parser_class=Parser, title="Commands", prog=self.prog)
 
     def commands(self) -> list[str]:
-        """The commands under this one, hidden ones left out."""
+        """The subcommands, without hidden ones."""
         return [name for name, _ in self.listed()]
 
     def _subparsers_action(self) -> Commands | None:
         return next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
 
     def under(self) -> Mapping[str, Parser] | None:
-        """The parsers of the commands under this one, hidden ones included; None where it is a command itself."""
+        """The parsers of the subcommands, with hidden ones; None for a command without subcommands."""
         found = self._subparsers_action()
         return None if found is None else found.choices
 
     def listed(self) -> list[tuple[str, str]]:
-        """As `commands`, each with its line of help."""
+        """As `commands`, each with its help line."""
         found = self._subparsers_action()
         return [(choice.dest, choice.help or "") for choice in found._choices_actions] if found is not None else []
 
@@ -124,11 +126,11 @@ class Parser(argparse.ArgumentParser):
         return self._option_string_actions.get(name)
 
     def flags(self) -> list[argparse.Action]:
-        """In the order of the help, hidden ones included."""
+        """In the order of the help, with hidden ones."""
         return [action for action in self._actions if action.option_strings]
 
     def bare(self) -> dict[str, str]:
-        """Every flag of this parser and of all under it that may stand alone, and what it then means."""
+        """Every flag of this parser and of its subcommands that may stand without a value, and its meaning then."""
         found: dict[str, str] = {}
         for parser in self._family():
             for name, action in parser._option_string_actions.items():
@@ -139,7 +141,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def long_flags(self) -> set[str]:
-        """Every long flag of this parser and of all under it, hidden ones included."""
+        """Every long flag of this parser and of its subcommands, with hidden ones."""
         return {name for parser in self._family() for name in parser._option_string_actions if name.startswith("--")}
 
     def _family(self) -> Iterator[Parser]:
@@ -149,7 +151,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Switch(argparse.Action):
-    """A boolean flag. `spelled_out` has turned a bare ``--force`` into ``--force=true``."""
+    """A boolean flag. `expand_bare_flags` has turned a bare ``--force`` into ``--force=true``."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
         from .values import truth
@@ -169,12 +171,12 @@ def add_flag(
     default: object = None,
     **settings: Any,
 ) -> None:
-    """Add a flag that takes a value. `names`: with a space between them; `kind`: what reads the value."""
+    """Add a flag that takes a value. `names`: with a space between them; `parse`: the function that reads the value."""
     to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, default=default, **settings)
 
 
 def add_text(to: argparse._ActionsContainer, names: str, metavar: str, about: str) -> None:
-    """A flag whose value is a text as it is, "" where it is not given."""
+    """A flag whose value is a text, "" where it is not given."""
     add_flag(to, names, metavar, about, default="")
 
 
@@ -183,7 +185,7 @@ def add_switch(to: argparse._ActionsContainer, names: str, about: str, default: 
 
 
 def flag_of(dest: str) -> str:
-    """As it is typed, by its name in the arguments."""
+    """The flag, by its name in the parsed arguments."""
     return f"--{dest.replace('_', '-')}"
 
 
@@ -207,16 +209,16 @@ class _Help(argparse.Action):
 
 
 def until_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words before the first ``--``, and those behind it, which are names whatever they look like."""
+    """The words before the first ``--``, and the words after it, which are names whatever they look like."""
     at = next((i for i, word in enumerate(argv) if word == "--"), len(argv))
     return list(argv[:at]), list(argv[at + 1 :])
 
 
 def spelled_out(argv: Iterable[str], bare: dict[str, str]) -> list[str]:
-    """`argv` with each bare flag of `bare` (flag → value) written as ``--flag=value``.
+    """`argv` with each bare flag of `values_by_flag` (flag → value) written as ``--flag=value``.
 
-    Go's flags take a boolean's value only behind an equals sign, so ``--force node-1`` names a node;
-    argparse would read it as the flag's value.
+    Go's flags take a boolean's value only after an equals sign, so ``--force node-1`` names a node; argparse would read
+    it as the flag's value.
     """
     return [f"{word}={bare[word]}" if word in bare else word for word in argv]
 
@@ -225,7 +227,7 @@ def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
     """The words that belong to no flag: names.
 
     Raises:
-        UsageError: a flag among `extras`, which `leaf` does not know.
+        UsageError: `extras` has a flag that `leaf` does not know.
     """
     for word in extras:
         if word.startswith("-") and word != "-" and not leaf.passes_on:
@@ -236,7 +238,7 @@ def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
 def first_unknown(argv: Iterable[str], root: Parser) -> str:
     """The first long flag that no command under `root` knows, "" where there is none.
 
-    The word behind such a flag was its value, and argparse has read it as something else.
+    The word after such a flag was meant as its value, and argparse has read it as something else.
     """
     known = root.long_flags()
     flags = itertools.takewhile(lambda word: word != "--", argv)

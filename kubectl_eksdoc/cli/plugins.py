@@ -1,4 +1,4 @@
-"""``kubectl eksdoc plugins``: makes, removes and lists the entry points ``kubectl eksdoc-X`` of one installation."""
+"""``kubectl eksdoc plugins``: create, remove and list the entry points ``kubectl eksdoc-X`` of one installation."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def add_to(commands: Commands) -> None:
 
 
 def make(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Run ``plugins link``.
+
     Raises:
-        UsageError: where this program is cannot be told, or its folder cannot be written to.
+        UsageError: the location of this program is unknown, or its folder cannot be written to.
     """
     (folder, on_path), dry = located(args.words, around), is_dry(args)
     entries = entry_points(folder)
@@ -56,14 +57,14 @@ def make(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
 
 def remove(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Raises: as `make`."""
+    """Run ``plugins unlink``. Raises: as `link_entry_points`."""
     (folder, _), dry = located(args.words, around), is_dry(args)
     there = (each for each in entry_points(folder) if each.state in (EntryPointState.LINK, EntryPointState.DANGLING))
     return unlinked({each.path: partial(unlink_plugins, each) for each in there}, folder, dry)
 
 
 def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Raises: as `make`."""
+    """Run ``plugins status``. Raises: as `link_entry_points`."""
     folder, on_path = located(args.words, around)
     entries = entry_points(folder)
     lines = [f"kubectl eksdoc-{each.command}: {_stands(each)}" for each in entries]

@@ -1,4 +1,4 @@
-"""The streams of a process, any of which may be closed, full or gone."""
+"""The standard streams of a process, each of which may be closed, full or broken, and the exit codes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from weakref import WeakSet
 from kubectl_eksdoc.errors import UsageError
 
 _LEFT: WeakSet[TextIO] = WeakSet()
-"""Those that could not be written once, and lead nowhere since."""
+"""Streams that could not be written once; they are redirected to the null device."""
 
 
 def say(stream: TextIO, text: str) -> None:
-    """Write what is not the answer: where it cannot be shown, the answer is still worth having."""
+    """Write a note, not the answer. An error is ignored, as the answer is still useful."""
     try:
         stream.write(text)
         stream.flush()
@@ -26,10 +26,10 @@ def say(stream: TextIO, text: str) -> None:
 
 
 def deliver(stream: TextIO, text: str) -> None:
-    """Write the answer, where there is one. A reader that leaves early (`| head`) has seen enough.
+    """Write the answer, if there is one. A reader that closes the pipe early (`| head`) is no error.
 
     Raises:
-        UsageError: it cannot be written; that is told once.
+        UsageError: it cannot be written; raised once.
     """
     if stream in _LEFT or not text:
         return
@@ -44,7 +44,7 @@ def deliver(stream: TextIO, text: str) -> None:
 
 
 def drop(stream: TextIO) -> None:
-    """Point a stream that cannot be written at nothing, or Python complains about it on its way out."""
+    """Redirect a stream that cannot be written to the null device; otherwise Python reports an error at exit."""
     _LEFT.add(stream)
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -53,30 +53,30 @@ def drop(stream: TextIO) -> None:
 
 
 def is_left(stream: TextIO) -> bool:
-    """Whether nobody sees what is written to it: it could not be written before, or whoever read a pipe has left."""
+    """Whether output to the stream is lost: it could not be written before, or the reader of the pipe is gone."""
     return stream in _LEFT or _is_broken_pipe(stream)
 
 
 def _is_broken_pipe(stream: TextIO) -> bool:
-    """Nothing is written for that. False where it cannot be told, as on Windows."""
+    """Writes nothing to find out. False where it is unknown, as on Windows."""
     import select
 
     try:
         number = stream.fileno()
         mode = os.fstat(number).st_mode
-    except (OSError, ValueError):  # it is a text in memory, or closed
+    except (OSError, ValueError):  # a StringIO, or closed
         return False
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) or not hasattr(select, "poll"):
         return False
     asked = select.poll()
-    asked.register(number, 0)  # what goes wrong is told unasked
+    asked.register(number, 0)  # errors are always reported
     return any(told & (select.POLLERR | select.POLLHUP) for _, told in asked.poll(0))
 
 
 def occupy_closed() -> None:
-    """Open nothing in the place of each closed standard stream.
+    """Open the null device for each closed standard stream.
 
-    Otherwise the next file or socket would get its number, and who writes to stderr would write into it.
+    Otherwise the next file or socket would get its number, and a write to stderr would go into it.
     """
     for number in range(3):
         try:
@@ -85,7 +85,7 @@ def occupy_closed() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
-# How far reading has come: one line on stderr, rewritten in place and gone at the end.
+# The progress of reads: one line on stderr, rewritten in place and removed at the end.
 
 
 _EVERY = 0.1  # seconds between two drawings: more would cost time and be unreadable
@@ -116,7 +116,7 @@ class ProgressLine:
         self.show(f"reading {plural}: {count:,}")
 
     def show(self, text: str) -> None:
-        """How far it has come, in one line."""
+        """Show the progress in one line."""
         now = self._clock()
         if now - self._drawn_at >= _EVERY:
             self._drawn_at = now
@@ -130,7 +130,7 @@ class ProgressLine:
         self._width = len(text)
 
 
-# The exit codes: an interface for scripts, and the table in the README is made from it.
+# The exit codes: an interface for scripts, and the source of the table in the README.
 
 
 CLEAN = 0

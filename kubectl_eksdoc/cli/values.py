@@ -1,4 +1,4 @@
-"""Values of flags as people and kubectl write them; each function is an argparse `type`.
+"""Parsers for values of flags, in the forms of people and of kubectl; each function is an argparse `type`.
 
 All raise `argparse.ArgumentTypeError` with a sentence that says what was expected.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kubectl_eksdoc.errors import maybe
 from kubectl_eksdoc.frozen import frozen
 
-if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
+if TYPE_CHECKING:  # imported late: only the commands of a plan need these modules
     from kubectl_eksdoc.model.budgets import Amount
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
@@ -28,7 +28,7 @@ _NODE_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\Z")
 
 
 def truth(text: str) -> bool:
-    """The words Go's strconv.ParseBool takes."""
+    """The words that Go's strconv.ParseBool accepts."""
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -48,9 +48,10 @@ def seconds(text: str) -> float:
 
 @frozen
 class Codes:
-    """A type for finding codes, or other words, behind commas. `known` is asked where the flag is given, or completed;
-    `of` says whose they are, for the error, which lists them if `listed`. `none`: the error where no code is named, ""
-    if that may be. `what`: how one is called."""
+    """A type for finding codes, or other words, separated by commas. `known` is called where the flag is given, or
+    completed; `owner` names the command that they belong to, for the error, which lists them if `lists_known`.
+    `empty_error`: the error for a value without a code, "" if that is allowed. `word_name`: the name of one such
+    word."""
 
     known: Callable[[], Iterable[str]]
     of: str = ""
@@ -76,7 +77,8 @@ class Codes:
 
 @frozen
 class Matching(Generic[T]):
-    """A type for a text that `pattern` matches as a whole, and that is `read`. `otherwise`: what is said of another."""
+    """A type for a text that `pattern` matches as a whole; `convert` makes the value. `error_text`: the error for any
+    other text."""
 
     pattern: str
     otherwise: str
@@ -105,7 +107,7 @@ rate = Matching(
 
 
 def speed(text: str) -> float:
-    """A positive number, how many times as fast as time."""
+    """A positive number: how many times as fast as real time."""
     try:
         found = float(text)
     except ValueError:
@@ -128,7 +130,7 @@ def amount(text: str) -> Amount:
 
 
 def nodes_at_once(text: str) -> tuple[str, Amount]:
-    """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: of what, and how many."""
+    """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: the group, and the number of nodes."""
     from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 
     by, equals, number = text.rpartition("=")
@@ -147,7 +149,7 @@ def effort(text: str) -> int:
 
 
 def pin(text: str) -> tuple[str, int]:
-    """``old-3=2``: a node, and the wave it goes in."""
+    """``old-3=2``: a node, and its wave."""
     node, _, wave = text.rpartition("=")
     if not node or not re.match(r"[0-9]{1,4}\Z", wave) or not int(wave):
         raise argparse.ArgumentTypeError(f"{text!r} pins no node to a wave; write NODE=2")
@@ -155,7 +157,7 @@ def pin(text: str) -> tuple[str, int]:
 
 
 def assumed_budget(text: str) -> tuple[str, int]:
-    """``shop/thumbs=2``: a budget, and how many of its pods may be away."""
+    """``shop/thumbs=2``: a PodDisruptionBudget, and how many of its pods may be unavailable."""
     match = re.match(r"([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)=([0-9]{1,6})\Z", text)
     if not match or int(match.group(2)) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not an assumption; write NAMESPACE/NAME=2")
@@ -201,7 +203,7 @@ def node_name(text: str) -> str:
 
 
 def codes_of(*areas: str) -> Callable[[], Iterable[str]]:
-    """The names of the finding codes of these areas, looked up when they are asked for."""
+    """A function that returns the names of the finding codes of these areas; they are imported when it is called."""
 
     def names() -> Iterable[str]:
         from kubectl_eksdoc.model.findings import Code
@@ -217,8 +219,9 @@ code_names = Codes(codes_of("drain"), none="names no finding code", listed=True)
 
 @frozen
 class OneOf:
-    """A type for one of `known`; `what` names it in the error. `alone`: what the flag means without a value, "" where
-    it needs one. `unoffered`: those that completion keeps to itself. `upper`: small letters are taken for capitals."""
+    """A type for one of `known`; `word_name` names it in the error. `alone`: the value of the flag without one, ""
+    where it needs one. `not_completed`: words that completion does not offer. `accepts_lower_case`: lower case letters
+    are converted to upper case."""
 
     known: tuple[str, ...]
     what: str
@@ -243,11 +246,11 @@ def one_of(words: Iterable[str], what: str, alone: str = "") -> OneOf:
 
 DRY_RUN = OneOf(("none", "client", "server"), "dry run", alone="client")
 NO_SERVER_DRY_RUN = OneOf(DRY_RUN.known, DRY_RUN.what, DRY_RUN.alone, unoffered=("server",))
-"""Where that of the server is refused, and told why."""
+"""For commands that refuse the server dry run with a reason."""
 
 
 def some_seconds(text: str) -> float:
-    """As `seconds`, and more than none."""
+    """As `seconds`, and more than 0."""
     try:
         found = seconds(text)
     except argparse.ArgumentTypeError as error:
@@ -258,6 +261,6 @@ def some_seconds(text: str) -> float:
 
 
 def duration_text(value: float) -> str:
-    """As `seconds` takes it: ``30s``, ``10m``, ``90s``."""
+    """In the form that `seconds` accepts: ``30s``, ``10m``, ``90s``."""
     whole = round(value)
     return f"{whole // 60}m" if whole % 60 == 0 and whole else f"{whole}s"

@@ -1,5 +1,5 @@
-"""DNS that survives its nodes: whether CoreDNS answers while it leaves.
+"""Graceful shutdown and placement of CoreDNS: whether lookups are answered while its pods and nodes end.
 
-Belongs here: the shutdown budget, and what is judged of CoreDNS with it.
-Never here: the grammar of Corefiles (that is `kubernetes`), asking the cluster.
+Belongs here: the shutdown budget, and the findings about CoreDNS. Never here: the grammar of Corefiles (`kubernetes`),
+requests to the cluster.
 """

@@ -1,5 +1,5 @@
-"""A change of CoreDNS: of the add-on as one update that addon-diff has judged, of a self-managed one as the apply of
-its ConfigMap; and which of its pods have taken it up."""
+"""Change of CoreDNS: one update of the add-on, as addon-diff judged it, or a server-side apply of a self-managed
+ConfigMap; and which pods have loaded the new Corefile."""
 
 from __future__ import annotations
 
@@ -40,13 +40,16 @@ from .shutdown import DEFAULT_GRACE_S
 MANAGER = "eksdoc"
 """The field manager of this tool."""
 _NOW = "2000-01-01T00:00:00Z"
-"""Entries get a time, which nobody looks at here."""
+"""The time of new managedFields entries, which has no effect here."""
 
 
 @frozen
 class Ready:
-    """`update`: as it would be sent, None where nothing is to be asked of EKS. `config`: what would be applied, None
-    where nothing is. `guards`: why it must not be."""
+    """A change that is ready to be sent.
+
+    `update`: the update of the add-on, None without one. `config`: the ConfigMap to apply, None without one. `guards`:
+    why the change must not be sent.
+    """
 
     change: CorednsChange
     update: PreparedAddonUpdate | None = None
@@ -60,19 +63,19 @@ class Ready:
 
     @property
     def changes(self) -> int:
-        """Configuration values, at the top, that become others; or the one Corefile."""
+        """Number of top-level configuration values that change; 1 for a changed Corefile."""
         if self.plan is None:
             return int(self.config is not None)
         return len({path[0] for path in differences(self.change.before or {}, self.plan.asked.values or {})})
 
     @property
     def weighty(self) -> tuple[Finding, ...]:
-        """What must be acknowledged."""
+        """The findings that the user must acknowledge."""
         return () if self.plan is None else to_acknowledge(self.plan)
 
     @property
     def same(self) -> object:
-        """What must not be another between the moment it was shown and the one it is sent."""
+        """A value that must be equal when the change is shown and when it is sent."""
         change = self.change
         texts = change.corefile and (change.corefile.before, change.corefile.after)
         update = self.update.same if self.update is not None else None
@@ -86,10 +89,11 @@ def ready(
     force: bool = False,
     accepted: Collection[str] = (),
 ) -> Ready:
-    """`accepted`: fields that may be reset; `force`: a self-managed Corefile is taken from whoever has it.
+    """Prepare the change. `accepted_resets`: fields that may be reset; `force`: take over a self-managed Corefile from
+    its field manager.
 
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     change = changed(facts, wishes, session.believed.cluster.version)
     guards = tuple(Guard(each.why, each.hint) for each in change.refusals)
@@ -111,11 +115,14 @@ def _of_addon(
     change: CorednsChange,
     accepted: Collection[str],
 ) -> Ready:
-    """With NONE, which refuses to overwrite fields of other owners; with OVERWRITE only where one of them
-    has what is set. What else people have set goes with it as far as a value keeps it."""
+    """Prepare the update of the add-on.
+
+    The mode is NONE, which refuses to overwrite fields of other owners. It is OVERWRITE only where another owner has a
+    field of this change. Other fields that users set are kept as far as a configuration value can keep them.
+    """
     asked = AddonUpdateRequest(Mode.NONE, change.values)
     found = prepared(session, side, asked, True)
-    # The values with what people have set live beside the add-on's values, so that no mode takes it.
+    # Live values that users set go into the add-on's values, so that no mode resets them.
     plan = found.plan
     values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
     for each in plan.changes:
@@ -133,7 +140,7 @@ def _of_addon(
 
 
 def resets(plan: AddonPlan, change: CorednsChange) -> tuple[FieldChange, ...]:
-    """What the call takes from people besides what is wished."""
+    """The fields that the update resets, except the requested ones."""
     mode, wished = plan.asked.mode, {*change.set, *change.given}
     return tuple(
         each
@@ -145,7 +152,7 @@ def resets(plan: AddonPlan, change: CorednsChange) -> tuple[FieldChange, ...]:
 
 
 def not_accepted(plan: AddonPlan, change: CorednsChange, accepted: Collection[str]) -> Iterator[Guard]:
-    """Why it is not sent. `accepted`: fields as they are called in messages."""
+    """Guards for resets that the user has not accepted. `accepted_resets`: fields, as messages name them."""
     left = [each for each in resets(plan, change) if calls(each.field) not in accepted]
     if left:
         names = ", ".join(calls(each.field) for each in left)
@@ -156,7 +163,7 @@ def not_accepted(plan: AddonPlan, change: CorednsChange, accepted: Collection[st
 
 
 def _grace(facts: DnsFacts, change: CorednsChange, plan: AddonPlan) -> Iterator[Guard]:
-    """A lameduck that fits only a grace period which this very call puts back."""
+    """A guard for a lameduck that only fits a grace period which this update resets."""
     if plan.asked.mode is Mode.OVERWRITE and foreign_grace(facts, change.wishes.lameduck_s):
         yield Guard(
             f"with OVERWRITE, which it needs, EKS puts the grace period back to {DEFAULT_GRACE_S} s, and "
@@ -166,7 +173,8 @@ def _grace(facts: DnsFacts, change: CorednsChange, plan: AddonPlan) -> Iterator[
 
 
 def _of_map(facts: DnsFacts, change: CorednsChange, force: bool) -> Ready:
-    """Its conflicts are foretold by the owners of today's fields: the server has the last word."""
+    """Prepare the apply of the ConfigMap. Conflicts are predicted from the owners of the live fields; the server
+    decides."""
     assert change.corefile is not None, "else it is nothing"
     live = facts.objects.get(CONFIG)
     assert isinstance(live, dict), "its text was read"
@@ -174,7 +182,7 @@ def _of_map(facts: DnsFacts, change: CorednsChange, force: bool) -> Ready:
     config = config_map(change.corefile.after)
     schema = schema_of(CONFIG.api_version, CONFIG.kind)
     found = apply(live, config, MANAGER, False, _NOW, schema)
-    # Whoever has changed it since it was read is not overwritten: the server compares the version.
+    # The server compares the resourceVersion, so that a change by another client in the meantime is not overwritten.
     sent = with_value(config, ("metadata", "resourceVersion"), version) if version else config
     if not isinstance(found, Conflicts):
         return Ready(change, config=sent)
@@ -188,10 +196,10 @@ def _of_map(facts: DnsFacts, change: CorednsChange, force: bool) -> Ready:
 
 
 def reverting(facts: DnsFacts, made: After, before: str) -> Ready:
-    """To the Corefile of `before`, of a CoreDNS that EKS does not manage and that has the one that a change has `made`.
+    """Prepare the revert to the Corefile `previous_text`, for a self-managed CoreDNS whose Corefile is `applied`.
 
     Raises:
-        Drifted: it has another one.
+        Drifted: the live Corefile is another one.
     """
     live = corefile_of(facts.objects.get(CONFIG, Absent("no ConfigMap coredns")))
     if not isinstance(live, str) or After.of(live) != made:
@@ -201,7 +209,7 @@ def reverting(facts: DnsFacts, made: After, before: str) -> Ready:
 
 
 def config_map(text: str) -> Doc:
-    """The Corefile alone, as it is applied: no other field of the ConfigMap becomes ours."""
+    """The manifest with the Corefile only, so that this tool owns no other field of the ConfigMap."""
     return {
         "apiVersion": CONFIG.api_version,
         "kind": CONFIG.kind,
@@ -210,13 +218,13 @@ def config_map(text: str) -> Doc:
     }
 
 
-# What is written down of the new Corefile, and how it is applied.
+# The new Corefile in the journal, and how it is applied.
 
 
 @frozen
 class After:
-    """The new Corefile as a journal has it: `text` as it may be printed, "" for none, and the `sums` by which CoreDNS
-    calls the whole one."""
+    """The new Corefile in a journal: `text` with redactions, or "", and the `sums` by which CoreDNS identifies the
+    complete one."""
 
     text: str = ""
     sums: tuple[str, ...] = ()
@@ -228,24 +236,24 @@ class After:
 
 
 class _ConfigMaps(Protocol):
-    """ConfigMaps of a live cluster. Everything may raise ClusterError."""
+    """ConfigMaps of a live cluster. Every method may raise ClusterError."""
 
     def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
-        """Server-side, as our field manager.
+        """Server-side apply with the field manager of this tool.
 
         Raises:
-            Drifted: it is not the version that `doc` names; nothing was changed.
+            Drifted: the live version is not the one that `doc` names; nothing was changed.
         """
         ...
 
 
 CONFIG_MAP = "ConfigMap coredns"
-"""The one step of a CoreDNS that EKS does not manage."""
+"""The only step for a self-managed CoreDNS."""
 
 
 @frozen
 class MapApply:
-    """The step of a `DnsChange` that EKS does not do. `config` None: it was sent before."""
+    """The step of a `DnsChange` for a self-managed CoreDNS. `config` None: it was sent before."""
 
     config: Doc | None
     force: bool
@@ -270,13 +278,13 @@ class MapApply:
         return None
 
 
-# Which pods have taken it up, after it was sent.
+# Which pods have loaded the new Corefile.
 
 
 @frozen
 class DnsDone:
-    """`ended`: the update of the add-on, None where its ConfigMap was applied. `verified`: which pods have taken it up,
-    None where nobody looked; `findings` of that."""
+    """`update_result`: the result of the add-on's update, None for a ConfigMap. `verified`: which pods have loaded the
+    new Corefile, None where this was not checked; `findings` of the check."""
 
     ended: AddonUpdateResult | None = None
     verified: Verified | None = None
@@ -295,8 +303,11 @@ class DnsDone:
 
 @frozen
 class Looking:
-    """How pods are looked at: for the Corefile `after`, with the reloads that had `failed` in each pod before, for
-    `verify_s` since `begun_s`. `reloads`: CoreDNS takes it up by itself; `rolled`: its pods are made again."""
+    """The check whether pods load the Corefile `after`.
+
+    `failed_before`: failed reloads of each pod before the change. The check lasts `verify_s` from `started_s` on.
+    `reloads`: CoreDNS reloads by itself; `recreates_pods`: the change recreates its pods.
+    """
 
     after: After
     failed: Mapping[str, float | None]
@@ -307,7 +318,7 @@ class Looking:
     rolled: bool = False
 
     def seen(self, ended: AddonUpdateResult | None) -> DnsDone:
-        """Whoever has stopped to follow the update looks at no pods either."""
+        """Check the pods, unless the user stopped following the update."""
         if ended is not None and not ended.whole:
             return DnsDone(ended)
         found: Verified | None = None
@@ -319,7 +330,7 @@ class Looking:
 
 @frozen
 class DnsChange:
-    """A `changes.engine.Kind`: what changes CoreDNS, and then a look at its pods."""
+    """A `changes.engine.ChangeKind`: the change of CoreDNS, then the check of its pods."""
 
     _sent: AddonUpdate | MapApply
     _looking: Looking

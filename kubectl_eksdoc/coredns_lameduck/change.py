@@ -1,4 +1,4 @@
-"""All that is wished of CoreDNS as one change: the Corefile and the values before and after, or why there is none."""
+"""Change of CoreDNS from a request: the Corefile and the values before and after, or the refusals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .placement_values import (
     placed,
 )
 
-# Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
+# Why the add-on's autoscaler cannot manage CoreDNS, and how few replicas are too few.
 #
 # Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add-on's schemas.
 
@@ -49,7 +49,7 @@ _FROM = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.1
 
 
 def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[ChangeRefused]:
-    """`version` of the add-on, whose schema it is, None where that is not known."""
+    """`version`: of the add-on; `schema`: of this version, None where unknown."""
     minor = parse(kubernetes)
     if minor is not None and (minor.major, minor.minor) < (1, _FIRST_MINOR):
         yield ChangeRefused(
@@ -65,7 +65,7 @@ def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPat
 
 
 def _others(facts: DnsFacts) -> Iterator[ChangeRefused]:
-    """Whoever scales it already."""
+    """Refusals because another autoscaler scales CoreDNS."""
     cluster = facts.cluster
     read = cluster.read_of(kinds.AUTOSCALERS)
     if not read.known:
@@ -90,7 +90,7 @@ def _others(facts: DnsFacts) -> Iterator[ChangeRefused]:
 
 
 def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
-    """Where the autoscaler will have more at once, or may not have as many as it should."""
+    """Findings where the autoscaler will start more replicas at once, or is capped below the desired number."""
     if not cluster.read_of(kinds.NODES).known:
         return
     found = wanted_replicas(cluster.nodes)
@@ -110,15 +110,18 @@ def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
 
 
 COREFILE = "corefile"
-"""The add-on's value with the whole text."""
+"""The add-on's configuration value with the complete text."""
 
 
 @frozen
 class CorednsChange:
-    """`values` are the add-on's of after, whole; None for one that EKS does not manage. `refusals`: why it is not done,
-    () where it can be. `not_done`: what is wished of a CoreDNS that EKS does not manage and is left to whoever does,
-    each the words of a command. `holds`: where it runs is live as it is wished. `given`: the values at the top that
-    the wishes set, be it to what they are."""
+    """A change of CoreDNS.
+
+    `values`: the complete new values of the add-on; None for a self-managed CoreDNS. `refusals`: why it is not made, ()
+    if it can be. `not_done`: requested changes of a self-managed CoreDNS that are left to the user, each as the
+    arguments of a command. `holds`: the requested placement is live already. `given`: the top-level values that the
+    request sets, changed or not.
+    """
 
     wishes: Wishes
     managed: bool
@@ -137,14 +140,14 @@ class CorednsChange:
 
     @property
     def nothing(self) -> bool:
-        """It is so already, and kept where it lasts."""
+        """Nothing changes: the request is in effect already, and persists."""
         if not (self.holds and (self.corefile is None or self.corefile.same)):
             return False
         return not self.managed or (self.values is not None and not differences(self.before or {}, self.values))
 
     @property
     def set(self) -> tuple[str, ...]:
-        """The values at the top that become other ones."""
+        """The top-level values that change."""
         return tuple(sorted({path[0] for path in differences(self.before or {}, self.values or {})}))
 
 
@@ -170,8 +173,8 @@ def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> CorednsChange:
 
 
 def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishes, kubernetes: str) -> CorednsChange:
-    """Without an add-on (`side`) the ConfigMap is applied; its Deployment is somebody else's, in whose manifest or
-    chart a change has to be."""
+    """Without an add-on (`side`), the ConfigMap is applied; the Deployment has to be changed in its manifest or
+    chart."""
     version = side.addon.version if side is not None else ""
     schema = None if side is None or isinstance(side.now.schema, Unknown) else paths(side.now.schema)
     corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
@@ -220,7 +223,7 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
 
 
 def _together(values: Doc, new: Doc) -> Doc:
-    """Today's values with the new ones: those that are given as a whole replace, others are merged."""
+    """The current values with the new ones: values in `_REPLACED_KEYS` are replaced, others are merged."""
     rest = {key: value for key, value in values.items() if key not in _WHOLE or key not in new}
     return merged(rest, new)
 
@@ -242,7 +245,8 @@ def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[Chang
 
 
 def _two_steps(wishes: Wishes, corefile: EditedCorefile | None, rolls: bool) -> Iterator[Finding]:
-    """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
+    """A finding if the rollout starts before pods have loaded the new Corefile: old pods then still wait as long as
+    before."""
     if not rolls or corefile is None or corefile.same:
         return
     now = "" if corefile.now_s is None else f"{corefile.now_s:g}"

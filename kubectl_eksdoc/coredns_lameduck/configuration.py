@@ -1,4 +1,4 @@
-"""Whether CoreDNS takes its Corefile, and whether that has the plugins without which something does not work."""
+"""Corefile findings: whether CoreDNS accepts its Corefile, and whether it has the necessary plugins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 
 from .deployed import KUBE_PROXY, Deployed, DnsFacts
 
-# On what the findings are, and the remedies that several of them share.
+# Subjects of the findings, and remedies that several of them share.
 
 
 DEPLOYMENT = Subject("Deployment", NAME, SYSTEM)
@@ -32,7 +32,8 @@ LOOK = shell(*SET)
 
 
 def place_elsewhere(self_managed: bool) -> str:
-    """Of a CoreDNS that EKS does not manage the Deployment is not changed: the commands for it are printed."""
+    """The command that moves CoreDNS. The Deployment of a self-managed CoreDNS is not changed: its commands are
+    printed."""
     return shell(*SET, "--place", "on-demand", *(() if self_managed else ("--apply",)))
 
 
@@ -48,21 +49,22 @@ _BY = Version(1, 11, 3)
 
 
 def has_what_came_by_1_11(addon: AddonSide | Absent | Unknown) -> bool:
-    """Whether the installed add-on is one of those that ask /ready, bring a budget, and take topologySpreadConstraints;
-    False where it is not known. Builds of 1.9 and 1.10 got these one by one (EKS user guide, "Manage CoreDNS")."""
+    """Whether the installed add-on has these features: a readiness probe for /ready, a budget, and the value
+    topologySpreadConstraints. False where unknown. Builds of 1.9 and 1.10 got them one by one (EKS user guide, "Manage
+    CoreDNS")."""
     version = parse(addon.addon.version) if isinstance(addon, AddonSide) else None
     return version is not None and not version.older_than(_BY)
 
 
 def not_read(asked: ClauseName, told: Absent | Unknown, of: Subject = DEPLOYMENT, **values: object) -> Finding:
-    """What is asked is missing, so what follows from it is unknown."""
+    """A finding for a missing fact: conclusions from it are unknown."""
     why, what = known_or_unknown(told), clause(asked, **values)
     lacking = told.missing or what
     return Finding.of("dns-unread/fact", of, remedy=(learned(why),), what=what, why=why, lacking=lacking)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
-    """Of the text as the ConfigMap has it."""
+    """Findings about the text in the ConfigMap."""
     corefile = facts.corefile
     if isinstance(corefile, (Absent, Unknown)):
         yield not_read("dns-unread/corefile", corefile, CONFIG)
@@ -81,7 +83,7 @@ NO_START = ("dns-corefile-refused", "dns-no-ready")
 
 
 def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
-    """Why a pod that is made anew would not come up."""
+    """Why a new pod would not start or become Ready."""
     return tuple(each for each in judged(facts) if each.code.name in NO_START)
 
 
@@ -104,7 +106,7 @@ def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
 def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
     used = {each.name for each in corefile.directives}
     if corefile.files:
-        return  # they may hold any plugin
+        return  # they may contain any plugin
     if "reload" not in used:
         yield Finding.of("dns-no-reload", CONFIG)
     if isinstance(of, (Absent, Unknown)):
@@ -127,19 +129,19 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
 
 
 _ANSWERS = {"/ready": ("ready", ":8181"), "/health": ("health", ":8080")}
-"""Of each path of a probe the plugin that answers it, and where if nothing else is said."""
+"""For each probe path the plugin that answers it, and its default address."""
 
 
 def _probes(facts: DnsFacts, corefile: Corefile, of: Deployed) -> Iterator[Finding]:
-    """That a plugin is there is not enough: it must answer on the port, and on the pod's own address. Of several blocks
-    with `health` or `ready` each listens where it says."""
+    """The plugin must answer on the probe's port, and on the pod's own address. With several blocks with `health` or
+    `ready` each listens on its own address."""
     for name, probe in (("readiness", of.readiness), ("liveness", of.liveness)):
         plugin, default = _ANSWERS.get(probe.path, ("", "")) if probe is not None else ("", "")
         listens = addresses(corefile, plugin, default) if plugin else ()
         if probe is None or not plugin or any("{$" in each or "{%" in each for each in listens):
             continue
         if (name == "readiness" and not listens) or any(_answers(each, probe.port) for each in listens):
-            continue  # no plugin at all is another finding
+            continue  # a missing plugin is another finding
         yield Finding.of(
             "dns-no-ready/wrong-port",
             DEPLOYMENT,
@@ -154,13 +156,15 @@ def _probes(facts: DnsFacts, corefile: Corefile, of: Deployed) -> Iterator[Findi
 
 
 def _answers(address: str, port: str) -> bool:
-    """The kubelet asks the pod's own address; whether a name is that is not known, and taken for it."""
+    """Whether the kubelet's probe, which uses the pod's own address, reaches `address`. An unknown host name counts as
+    the pod's."""
     split = split_host_port(address)
     return split is not None and split[1] == port and split[0] not in ("localhost", "127.0.0.1", "::1")
 
 
 def _asking_ready(facts: DnsFacts, of: Deployed) -> Remedy:
-    """Which fields an update resets goes by their owners, as addon-diff has it: EKS's own stay as they are."""
+    """The remedy. Owners of the fields decide which an update resets, as in addon-diff: EKS's own fields stay as they
+    are."""
     if EKS in of.readiness_by:
         return Remedy.of("probe-of-eks")
     if has_what_came_by_1_11(facts.addon):
@@ -168,25 +172,25 @@ def _asking_ready(facts: DnsFacts, of: Deployed) -> Remedy:
     return Remedy.of("probe-of-manifest" if facts.self_managed else "probe-of-update")
 
 
-# Clients that keep one UDP socket, as Envoy and nginx do: how long they send to a CoreDNS pod that has ended.
+# Clients with one long-lived UDP socket, such as Envoy and nginx: how long they send to a CoreDNS pod that has ended.
 #
-# In iptables and nftables mode kube-proxy deletes the UDP flows of an endpoint that it takes out (pkg/proxy/conntrack),
-# and lookups are lost where that comes late (kubernetes/kubernetes#125467, #129617). In IPVS mode a flow stays until it
-# has been idle for ipvs.udpTimeout, 300 s by default (#71514). NodeLocal DNSCache asks CoreDNS over TCP (force_tcp in
-# its usual Corefile); in IPVS mode pods ask it only where the kubelets' clusterDNS names it (kubernetes.io,
-# nodelocaldns). Confidence: medium, from the reports of users.
+# In iptables and nftables mode, kube-proxy deletes the UDP flows of a removed endpoint (pkg/proxy/conntrack), and
+# lookups are lost where that is late (kubernetes/kubernetes#125467, #129617). In IPVS mode, a flow stays until it has
+# been idle for ipvs.udpTimeout, 300 s by default (#71514). NodeLocal DNSCache queries CoreDNS over TCP (force_tcp in
+# its default Corefile); in IPVS mode pods only use it where the kubelets' clusterDNS names it (kubernetes.io,
+# nodelocaldns). Confidence: medium, from reports of users.
 
 
 PROXY = Subject("ConfigMap", KUBE_PROXY.name, SYSTEM)
 _BY_FLAG = Subject("DaemonSet", guards.DAEMON_SET.name, SYSTEM)
 IPVS_UDP_S = 300
-"""Of the kernel, where ipvs.udpTimeout is 0 or not given."""
+"""The kernel's timeout, where ipvs.udpTimeout is 0 or not set."""
 
 _UDP_TIMEOUT = re.compile(r"(?:^[ \t]+udpTimeout:[ \t]*|--ipvs-udp-timeout[= ])[\"']?([\w.]+)", re.MULTILINE)
 
 
 def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
-    """Nothing where kube-proxy has no ConfigMap and no flags: something else does its work there."""
+    """No finding where kube-proxy has neither a ConfigMap nor flags: another proxy is in use."""
     none = Absent("it was not asked for")
     text = guards.configuration(*(facts.objects.get(of, none) for of in (guards.DAEMON_SET, KUBE_PROXY)))
     if isinstance(text, Unknown):

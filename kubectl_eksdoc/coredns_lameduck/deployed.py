@@ -1,4 +1,4 @@
-"""CoreDNS's Deployment and ConfigMap as documents: what of them is judged.
+"""CoreDNS' Deployment and ConfigMap: the facts that are read from these documents.
 
 Sources: core/v1 PodSpec, apps/v1 Deployment; the manifests of EKS 1.23 to 1.36 (aws/eksctl, assets).
 """
@@ -49,15 +49,15 @@ PROPORTIONAL = tuple(
     ObjectName("apps/v1", "Deployment", SYSTEM, name)
     for name in ("coredns-autoscaler", "dns-autoscaler", "kube-dns-autoscaler")
 )
-"""As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
-dns-horizontal-autoscaler; the charts of it)."""
+"""Names of cluster-proportional-autoscaler Deployments that scale CoreDNS (kubernetes/kubernetes,
+dns-horizontal-autoscaler; its charts)."""
 
 OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, guards.DAEMON_SET, *PROPORTIONAL)
 
 
 @frozen
 class _Probe:
-    """An HTTP probe; `period_s` times `failures` until its word counts."""
+    """An HTTP probe; it takes effect after `failure_threshold` periods of `period_s`."""
 
     path: str
     port: str
@@ -67,12 +67,15 @@ class _Probe:
 
 @frozen
 class Deployed:
-    """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
-    the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
-    `grace_by`: who owns the grace period, "" where nobody is told; `readiness_by`: the managers of the readiness probe.
-    `environment`: the variables that its container is given as they are; `alone`: beside the Corefile no other file is
-    mounted, which it could import. `own_build`: its image is not known to be one that CoreDNS, Kubernetes or EKS build,
-    so it may have plugins of its own."""
+    """The Deployment of CoreDNS.
+
+    `pre_stop_s`: Unknown where the hook is not a plain sleep. `readiness`: None without an HTTP probe; `memory`: the
+    limit as written, or "". `spread_over`: topology keys that the scheduler spreads over; `grace_owner`: the field
+    manager of the grace period, or ""; `readiness_managers`: the field managers of the readiness probe. `environment`:
+    variables of the container with plain values; `has_only_corefile`: no other file is mounted that the Corefile could
+    import. `is_custom_build`: the image is not known to be built by CoreDNS, Kubernetes or EKS, so it may have other
+    plugins.
+    """
 
     replicas: int
     version: str
@@ -92,7 +95,7 @@ class Deployed:
 
 
 def deployed(doc: Doc) -> Deployed:
-    """Of the Deployment. What has another shape than the API's is taken as not there."""
+    """Read the Deployment. Fields of another shape than the API's count as missing."""
     pod = at(doc, "spec", "template", "spec")
     pod = pod if isinstance(pod, dict) else {}
     listed = [each for each in pod.get("containers") or () if isinstance(each, dict)]
@@ -130,7 +133,7 @@ _READINESS = (*_POD, "f:containers", 'k:{"name":"coredns"}', "f:readinessProbe")
 
 
 def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
-    """The text of the ConfigMap."""
+    """The text in the ConfigMap."""
     if isinstance(config, (Absent, Unknown)):
         return config
     text = text_of(config)
@@ -138,19 +141,19 @@ def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
 
 
 def corefile_by(config: Doc | Absent | Unknown) -> str:
-    """Who owns the Corefile's text by the managedFields, "" where nobody is told."""
+    """The field manager of the Corefile's text by the managedFields, or ""."""
     return "" if isinstance(config, (Absent, Unknown)) else ", ".join(owners_of(config))
 
 
 def written_since(config: Doc | Absent | Unknown, moment: datetime) -> bool:
-    """Whether the ConfigMap may have been written later than that, by the managedFields."""
+    """Whether the ConfigMap may have been written after `time`, by the managedFields."""
     if isinstance(config, (Absent, Unknown)):
         return True
     try:
         times = [entry.time for entry in read(config).values()]
     except MalformedEntries:
         return True
-    # RFC 3339 in UTC and whole seconds, so text compares as time does.
+    # RFC 3339 in UTC and whole seconds, so texts compare like times.
     return not times or not all(times) or max(times) > moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -160,7 +163,7 @@ def _managers(doc: Doc) -> set[str]:
 
 
 def _image(image: str) -> tuple[str, str]:
-    """Its repository and its tag, "" for none."""
+    """The repository and the tag of an image; "" without a tag."""
     named = image.partition("@")[0]
     if ":" not in named.rpartition("/")[2]:
         return named, ""
@@ -193,7 +196,7 @@ _HOME = "/etc/coredns"
 
 
 def _alone(pod: Doc, container: Doc) -> bool:
-    """The manifests of EKS and kubeadm mount one key of one ConfigMap there."""
+    """Whether only the Corefile is mounted; the manifests of EKS and kubeadm mount one key of one ConfigMap there."""
     mounts = [each for each in _docs(container, "volumeMounts") if str(each.get("mountPath")).startswith(_HOME)]
     if len(mounts) != 1 or str(mounts[0].get("mountPath")).rstrip("/") != _HOME:
         return False
@@ -207,7 +210,7 @@ def _docs(of: Doc, key: str) -> list[Doc]:
 
 
 def _spread_over(pod: Doc) -> Iterator[str]:
-    """By constraints, and by anti-affinity among its own pods, whether required or preferred."""
+    """From topology spread constraints, and from required or preferred anti-affinity among its own pods."""
     for each in pod.get("topologySpreadConstraints") or ():
         if isinstance(each, dict):
             yield str(each.get("topologyKey") or "")
@@ -218,21 +221,22 @@ def _spread_over(pod: Doc) -> Iterator[str]:
         yield str(at(each, "podAffinityTerm", "topologyKey") or "")
 
 
-# What CoreDNS is judged by.
+# Facts by which CoreDNS is judged.
 
 
 RELOADED = timedelta(minutes=5)
-"""A Corefile that was not written for so long before a measurement ended was the one that CoreDNS had all the while."""
+"""A Corefile that was not written for this time before a measurement ended was in use during all of it."""
 
 LONGEST = timedelta(days=90)
-"""A measurement says nothing about a network, a kube-proxy and nodes of so much later (this tool's choice)."""
+"""An older measurement does not apply to the current network, kube-proxy and nodes (this tool's choice)."""
 BEGINS_S = 3
-"""A pod may begin to end so long after it was told to; moments of a measurement are not more exact either."""
+"""A pod may begin to shut down this long after its termination began; event times of a measurement are not more
+accurate."""
 
 
 @frozen
 class CorednsPodLogs:
-    """Of one of CoreDNS' pods: its container, and what its logs tell; `unread` is what of them was not had."""
+    """The container and the logs of a CoreDNS pod; `not_read`: parts of the logs that are unknown."""
 
     container: Container | None = None
     seen: tuple[LogSymptom, ...] = ()
@@ -241,9 +245,8 @@ class CorednsPodLogs:
 
 @frozen
 class InterruptionNotices:
-    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`:
-    what is to be done about the first broken link, None where nothing is proposed; `moves`: what it moves or restarts.
-    """
+    """Whether a controller drains Spot nodes at a notice: `received`, with the reason in a clause. `remedy`: for the
+    first broken link, or None; `impact`: what the remedy moves or restarts."""
 
     heard: bool
     why: str
@@ -253,9 +256,12 @@ class InterruptionNotices:
 
 @frozen
 class DnsFacts:
-    """`objects`: the documents of `deployed.OBJECTS`. `addon`: what EKS says of the add-on coredns, Absent where it is
-    not managed by EKS. `inside`: by the pod's ``namespace/name``. `auto_mode`: EKS makes nodes itself, and answers
-    there. `notices` of Karpenter's nodes. `measured`: by an earlier ``--measure`` of this CoreDNS."""
+    """Facts about CoreDNS.
+
+    `objects`: the documents of `deployed.OBJECTS`. `addon`: EKS' answer about the add-on coredns, Absent where EKS does
+    not manage it. `inside`: logs by the pod's ``namespace/name``. `auto_mode`: EKS creates nodes itself, and answers
+    DNS there. `notices`: for Karpenter's nodes. `measured`: the result of an earlier ``--measure`` of this CoreDNS.
+    """
 
     cluster: Cluster
     objects: Mapping[ObjectName, Doc | Absent | Unknown]
@@ -272,7 +278,7 @@ class DnsFacts:
 
     @property
     def text(self) -> str | Absent | Unknown:
-        """The Corefile as the ConfigMap has it."""
+        """The Corefile in the ConfigMap."""
         return corefile_of(self.objects.get(CONFIG, NOT_ASKED))
 
     @property
@@ -281,12 +287,12 @@ class DnsFacts:
         return self.read(text) if isinstance(text, str) else text
 
     def read(self, text: str) -> Corefile | CorefileRefusal:
-        """As its container would, as far as its variables are known."""
+        """Parse `text` with the known variables of the container."""
         of = self.deployed
         return parse(text, dict(of.environment) if isinstance(of, Deployed) else None)
 
     def judged(self, corefile: Corefile | CorefileRefusal, version: str = "") -> JudgedCorefile:
-        """By the CoreDNS that is installed, or by another `version`."""
+        """Judge `corefile` by the installed CoreDNS, or by another `version`."""
         of = self.deployed
         known = of if isinstance(of, Deployed) else None
         wanted = version or (known.version if known else "")
@@ -294,18 +300,19 @@ class DnsFacts:
         return judged(corefile, quantities.parse(wanted), alone, own_build)
 
     def budget(self, shutdown: Shutdown) -> ShutdownBudget:
-        """Where nodes were not read, as many are assumed as make the most of a difference."""
+        """Where nodes were not read, the number with the longest propagation is assumed."""
         nodes = SLOWEST_NODES if self.cluster.unread(NODES) else len(self.cluster.nodes)
         return budget(shutdown, nodes, self._propagation)
 
     @property
     def _propagation(self) -> Propagation | None:
-        """As measured; where the Corefile is the same as then, no answer was lost with its lameduck. Pods that answered
-        for longer than that did so by a preStop hook, or by another lameduck, which may be gone now."""
+        """The measured propagation time. If the Corefile is the same as then, no answer was lost with its lameduck.
+        Pods that answered for longer did so because of a preStop hook, or of another lameduck, which may be gone now.
+        """
         found, lameduck = self.measured, self.lameduck_s
         if found is None or found.measured_at is None:
             return None
-        if not -RELOADED <= self.cluster.observed_at - found.measured_at <= LONGEST:  # else not of this time
+        if not -RELOADED <= self.cluster.observed_at - found.measured_at <= LONGEST:  # otherwise it is outdated
             return None
         if found.lost or lameduck is None or found.seconds > lameduck + BEGINS_S:
             return found
@@ -315,18 +322,18 @@ class DnsFacts:
 
     @property
     def lameduck_s(self) -> float | None:
-        """Of all health plugins together; None where the text does not say it."""
+        """Of all health plugins together; None where the text does not determine it."""
         corefile = self.corefile
         return lameduck_s(corefile) if isinstance(corefile, Corefile) and not corefile.files else None
 
     @property
     def corefile_by(self) -> str:
-        """Who owns its text by the managedFields, "" where nobody is told."""
+        """The field manager of the Corefile's text by the managedFields, or ""."""
         return corefile_by(self.objects.get(CONFIG, NOT_ASKED))
 
     @property
     def configured_corefile(self) -> str | Unknown | None:
-        """The one in the add-on's configuration values; None for none, or where EKS does not manage it."""
+        """The Corefile in the add-on's configuration values; None for none, or where EKS does not manage it."""
         if isinstance(self.addon, AddonSide):
             values = self.addon.values
             if isinstance(values, Unknown):
@@ -337,12 +344,12 @@ class DnsFacts:
 
     @property
     def self_managed(self) -> bool:
-        """Known not to be an add-on of EKS."""
+        """Whether CoreDNS is known not to be an EKS add-on."""
         return isinstance(self.addon, Absent)
 
     @property
     def pods(self) -> tuple[Pod, ...]:
-        """CoreDNS' own, the ended ones left out; they are known by the label that the service kube-dns selects by."""
+        """The CoreDNS pods that have not ended, by the label that the service kube-dns selects."""
         return dns_pods(self.cluster)
 
     def node_of(self, pod: Pod) -> Node | None:
@@ -350,7 +357,7 @@ class DnsFacts:
 
     @property
     def proportional(self) -> str:
-        """The proportional autoscaler of CoreDNS that is there, "" for none that is known."""
+        """The name of an existing proportional autoscaler of CoreDNS, or ""."""
         return next((of.name for of in PROPORTIONAL if isinstance(self.objects.get(of), dict)), "")
 
 
@@ -361,7 +368,7 @@ def dns_pods(cluster: Cluster) -> tuple[Pod, ...]:
 def inside(
     containers: Sequence[Container] | Absent | Unknown, logs: Mapping[LogOf, str | Absent | Unknown]
 ) -> CorednsPodLogs:
-    """`logs`: those of the pod that were asked for."""
+    """`logs`: the requested logs of the pod."""
     if isinstance(containers, Unknown):
         return CorednsPodLogs(unread=(containers,))
     if isinstance(containers, Absent):
@@ -375,7 +382,7 @@ def inside(
 
 
 def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tuple[LogOf, ...]:
-    """What to read of it: of the container that runs, and of the one before where that ended."""
+    """The logs to read: of the running container, and of the previous one if it ended."""
     if isinstance(containers, (Absent, Unknown)):
         return ()
     each = _of_coredns(containers)
@@ -386,16 +393,16 @@ def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tup
 
 
 def _of_coredns(containers: Sequence[Container]) -> Container | None:
-    """By its name, and the first one where none has it, as of the Deployment (`deployed`)."""
+    """The container by its name, or else the first one, as for the Deployment (`read_deployment`)."""
     named = (each for each in containers if each.name == NAME)
     return next(named, containers[0] if containers else None)
 
 
-# Who hears of Spot notices, as far as CoreDNS is concerned: the answer of `interruption` in a clause.
+# Handling of Spot notices for CoreDNS: the result of `interruption` in a clause.
 
 
 def notices_of(plan: InterruptionPlan) -> InterruptionNotices | Unknown:
-    """Of Karpenter's nodes."""
+    """For Karpenter's nodes."""
     if plan.outage.handled is True:
         return InterruptionNotices(True, f"{plan.outage.by} drains it at the notice")
     install = plan.facts.install
@@ -418,7 +425,7 @@ def notices_of(plan: InterruptionPlan) -> InterruptionNotices | Unknown:
 
 
 def _moves(install: KarpenterInstall, broken: Link) -> str:
-    """A changed setting is a new pod template."""
+    """A changed setting is a new pod template, so Karpenter restarts."""
     if broken.code.name == "interruption-setting":
         return "no node; the new setting rolls out Karpenter's Deployment"
     if broken.code.name not in ("interruption-queue", "interruption-rights"):

@@ -1,4 +1,4 @@
-"""Whether CoreDNS fails now: its pods, what ended them, what they print, and who of them is asked."""
+"""Current failures of CoreDNS: its pods, what ended them, what they log, and whether they serve."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ from .shutdown import (
     together,
 )
 
-# How CoreDNS ends: the shutdown budget of what is.
+# The shutdown budget of the live Deployment and Corefile.
 
 
 ADVISED_BY_EKS_S = 30
-"""EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds"; it
-does not fit the grace period that EKS gives CoreDNS (issue 728 of that guide)."""
+"""EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds";
+that does not fit the grace period of EKS' CoreDNS (issue 728 of that guide)."""
 
 
 @frozen
 class ShutdownEnding:
-    """`budget` is Unknown where something of it is; `lameduck_s` is None where the text does not say it."""
+    """`budget`: Unknown where a part of it is unknown; `lameduck_s`: None where the text does not determine it."""
 
     budget: ShutdownBudget | Unknown
     lameduck_s: float | None
 
     @property
     def advised_s(self) -> int:
-        """What to set, 0 where nothing is long enough and fits."""
+        """The lameduck to set; 0 where no value is long enough and fits."""
         found = self.budget
         return 0 if isinstance(found, Unknown) or not found.fits else found.advised_s
 
 
 def ending(facts: DnsFacts) -> ShutdownEnding:
-    """Of the Deployment and the Corefile as they are."""
+    """From the live Deployment and Corefile."""
     lameduck = facts.lameduck_s
     of = facts.deployed
     if isinstance(of, (Absent, Unknown)):
@@ -68,7 +68,7 @@ def ending(facts: DnsFacts) -> ShutdownEnding:
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
-    """Nothing where the Deployment is not known."""
+    """No finding where the Deployment is unknown."""
     of = facts.deployed
     if not isinstance(of, (Absent, Unknown)):
         yield from _shutdown(facts, of)
@@ -80,7 +80,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         if isinstance(end.budget, Unknown) or (
             isinstance(facts.corefile, Corefile) and not facts.judged(facts.corefile).refusals
         ):
-            yield _not_known(facts, end)  # else what is wrong with the text is said already
+            yield _not_known(facts, end)  # otherwise the Corefile's own findings say it
         return
     allowed, lameduck = end.budget, end.lameduck_s
     sums = (
@@ -119,7 +119,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
 
 
 def _least(allowed: ShutdownBudget) -> str:
-    """How the lower bound is made up."""
+    """The sum that makes up the lower bound."""
     known = allowed.propagation
     source = "" if known.measured_at else f", EKS says {FASTEST_S} to {SLOWEST_S} s"
     margin = f" + margin {MARGIN_S} s = {allowed.least_s} s" if allowed.least_s > known.seconds else ""
@@ -172,20 +172,20 @@ def _not_known(facts: DnsFacts, end: ShutdownEnding) -> Finding:
 
 OUT_OF_MEMORY = "OOMKilled"
 EKS_MEMORY = "170Mi"
-"""The limit that EKS gives CoreDNS."""
+"""The memory limit of EKS' CoreDNS."""
 _NOTHING_SEEN = CorednsPodLogs()
 
 
 @frozen
 class Endpoints:
-    """By the uids of pods: who of them is in the service, and Ready there."""
+    """UIDs of pods in the service: those that are ready there, and all that are listed."""
 
     ready: frozenset[str]
     there: frozenset[str]
 
 
 def endpoints(facts: DnsFacts) -> Endpoints | Unknown:
-    """Of the service kube-dns."""
+    """The endpoints of the service kube-dns."""
     unread = facts.cluster.unread(ENDPOINT_SLICES)
     if unread:
         return Unknown(
@@ -198,10 +198,10 @@ def endpoints(facts: DnsFacts) -> Endpoints | Unknown:
 
 
 def judged_failing(facts: DnsFacts) -> Iterator[Finding]:
-    """What somebody does something about before any edit."""
+    """Failures to fix before anything else."""
     of = facts.deployed
     if isinstance(of, (Absent, Unknown)) and not facts.pods:
-        return  # that CoreDNS is not there is said elsewhere
+        return  # the missing Deployment is another finding
     unread = facts.cluster.unread(PODS)
     if unread:
         yield not_read("dns-unread/pods", Unknown(unread[0].detail or "pods could not be read", "list pods"))
@@ -235,7 +235,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
 
 
 def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> tuple[Remedy, ...]:
-    """Before anything is edited. More pods are no help where those that are made find no node, or would crash."""
+    """Remedies to take first. More pods do not help where new pods find no node, or would crash."""
     found = []
     placed = [pod for pod in bad if pod.node]
     if ready and placed and starts(facts):
@@ -252,12 +252,12 @@ def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> 
 
 
 def starts(facts: DnsFacts) -> bool:
-    """A pod that is made now would start and become Ready, as far as the Corefile has a say in it."""
+    """Whether a new pod would start and become Ready with this Corefile."""
     return not configured.stoppers(facts)
 
 
 def _log_of(facts: DnsFacts, pod: Pod) -> Remedy:
-    """kubectl refuses ``--previous`` of a container that is the first one."""
+    """kubectl rejects ``--previous`` for the first container of a pod."""
     container = facts.inside.get(pod.key, _NOTHING_SEEN).container
     before = " --previous" if container is not None and container.ended_before else ""
     return Remedy.of("last-log", pod=pod.name, before=before)
@@ -298,7 +298,7 @@ _LATELY_S = 3600
 
 
 def _lately(facts: DnsFacts, pod: Pod, runs: ContainerRunState) -> bool:
-    """A restart of last month is nobody's business now."""
+    """Whether the pod is not Ready, or has been Ready for less than an hour: older restarts do not matter now."""
     if runs is not ContainerRunState.RUNNING or not pod.ready or pod.ready_at is None:
         return True
     return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _LATELY_S
@@ -348,11 +348,11 @@ def _served(facts: DnsFacts) -> Iterator[Finding]:
     )
 
 
-# What of CoreDNS the next update of the add-on takes back.
+# Settings of CoreDNS that the next update of the add-on resets.
 
 
 def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
-    """Nothing where EKS does not manage it, or that is not known."""
+    """No finding where EKS does not manage it, or where that is unknown."""
     if isinstance(facts.addon, (Absent, Unknown)):
         return
     of = facts.deployed

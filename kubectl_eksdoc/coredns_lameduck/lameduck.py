@@ -1,4 +1,4 @@
-"""The Corefile with another lameduck, or why there is none: what CoreDNS would not take is never sent."""
+"""Corefile with another lameduck, or the refusals: a text that CoreDNS would not accept is never sent."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .shutdown import (
     grace_for,
 )
 
-# What somebody wishes of CoreDNS, and how it is written.
+# The requested change of CoreDNS, and its syntax.
 
 
 @frozen
 class AutoscalerRange:
-    """The add-on's autoscaler keeps so many replicas."""
+    """Bounds of the replicas for the add-on's autoscaler."""
 
     least: int
     most: int
@@ -43,7 +43,7 @@ class AutoscalerRange:
 
 @frozen
 class Wishes:
-    """None: it stays as it is. `on_demand`: CoreDNS is kept off Spot nodes."""
+    """None: no change. `on_demand`: keep CoreDNS off Spot nodes."""
 
     lameduck_s: int | None = None
     on_demand: bool = False
@@ -55,8 +55,8 @@ class Wishes:
 
 @frozen
 class ChangeRefused:
-    """Why it is not done, a clause, and what to do instead, a sentence. `missing`: the right without which it is not
-    known whether it could be, "" where it is known."""
+    """Why the change is not made, a clause, and what to do instead, a sentence. `missing`: the right without which it
+    is unknown whether it could be made, or ""."""
 
     why: str
     hint: str = ""
@@ -68,7 +68,7 @@ LEAST_REPLICAS, MOST_REPLICAS = 2, 1000
 
 
 def lameduck_wished(text: str) -> int | ChangeRefused:
-    """Seconds of a duration as CoreDNS reads it."""
+    """Seconds of a duration in CoreDNS' syntax."""
     length = go_duration(text)
     if length is None:
         if text.isdigit():
@@ -81,7 +81,7 @@ def lameduck_wished(text: str) -> int | ChangeRefused:
 
 
 def scale_wished(text: str) -> AutoscalerRange | ChangeRefused:
-    """Of ``MIN:MAX``."""
+    """The range of ``MIN:MAX``."""
     low, colon, high = text.partition(":")
     if not colon or not (low.isascii() and high.isascii() and low.isdigit() and high.isdigit()):
         return ChangeRefused(f"{text!r} is not MIN:MAX", "Write it as 3:10.")
@@ -102,7 +102,7 @@ CONFIG = Subject("ConfigMap", NAME, SYSTEM)
 
 @frozen
 class EditedCorefile:
-    """The Corefile before and after; `now_s`: so long CoreDNS waits today, None where the text does not tell."""
+    """The Corefile before and after; `current_s`: the current lameduck, None where the text does not determine it."""
 
     before: str
     after: str
@@ -115,7 +115,7 @@ class EditedCorefile:
 
     @property
     def reloads(self) -> bool:
-        """CoreDNS takes the new one up by itself."""
+        """Whether CoreDNS reloads the new one by itself."""
         return has_reload(self.before)
 
 
@@ -175,7 +175,7 @@ def bad(text: str, facts: DnsFacts) -> Iterator[ChangeRefused]:
 
 
 def not_starting(facts: DnsFacts) -> Iterator[ChangeRefused]:
-    """Why no rollout may begin: its pods would crash, or never become Ready, with the Corefile as it is."""
+    """Why no rollout may begin: with the live Corefile, new pods would crash or never become Ready."""
     text = facts.text
     if isinstance(text, (Absent, Unknown)):
         missing = text.missing or "the Corefile"
@@ -185,7 +185,7 @@ def not_starting(facts: DnsFacts) -> Iterator[ChangeRefused]:
 
 
 def has_reload(text: str) -> bool:
-    """CoreDNS looks by itself whether its Corefile has changed; one that cannot be parsed is not taken up."""
+    """Whether CoreDNS reloads a changed Corefile by itself; a text that cannot be parsed is not reloaded."""
     corefile = parse(text)
     return isinstance(corefile, Corefile) and corefile.has("reload")
 
@@ -242,7 +242,7 @@ def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
 
 
 def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
-    """It fits, and leaves less than the margin: a person may accept that."""
+    """It fits with less than the margin, which the user may accept."""
     wished = _wished(facts, seconds)
     if wished is not None and wished.tight:
         yield Finding.of(
@@ -257,7 +257,7 @@ def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
 
 
 def _wished(facts: DnsFacts, seconds: int) -> ShutdownBudget | None:
-    """None where it is not known what is deployed."""
+    """None where the deployed settings are unknown."""
     deployed = facts.deployed
     if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
         return None
@@ -270,7 +270,7 @@ def _why_short(wished: ShutdownBudget) -> str:
 
 
 def foreign_grace(facts: DnsFacts, seconds: int | None) -> bool:
-    """It fits the grace period of today, and not the add-on's own, to which EKS may put it back."""
+    """Whether it fits the current grace period, but not the add-on's own one, to which EKS may reset it."""
     deployed = facts.deployed
     if seconds is None or not isinstance(facts.addon, AddonSide) or not isinstance(deployed, Deployed):
         return False

@@ -1,7 +1,7 @@
-"""DNS measured from short-lived pods: look, make them, let something happen, read what they say, clean up.
+"""DNS measurement from short-lived pods: create them, change CoreDNS, read their reports, clean up.
 
-Belongs here: the order of it, through ports, and reading what a load generator prints.
-Never here: what the numbers mean (that is `coredns_lameduck`), sockets, layout.
+Belongs here: the order of these steps, through ports, and parsing of the load generator's output. Never here: the
+meaning of the numbers (`coredns_lameduck`), sockets, layout.
 """
 
 from __future__ import annotations
@@ -63,36 +63,37 @@ from .measurement_plan import (
     pod_manifest,
 )
 
-# CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
+# CoreDNS of a cluster, as it is observed and changed during a measurement.
 
 
 class Dns(Protocol):
-    """Everything may raise Unauthorized or ConfigError: nothing can be asked any more. `missing` is the right without
-    which something is not had or done."""
+    """Every method may raise Unauthorized or ConfigError: no further request is possible. `missing`: the right without
+    which a request fails."""
 
     def service(self) -> DnsService | Absent | Unknown: ...
 
     def workload(self) -> DnsWorkload | Absent | Unknown: ...
 
     def stand(self) -> DnsStand | Unknown:
-        """How it stands now; asked once, whoever wants to know asks again."""
+        """The current state; each call sends requests."""
         ...
 
     def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
-        """The rollout of exactly this Deployment, as ``kubectl rollout restart`` does. None: it was taken in."""
+        """Restart the rollout of exactly this Deployment, as ``kubectl rollout restart`` does. None: accepted."""
         ...
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
-        """Exactly this pod, its budget respected (`NotMade.later`)."""
+        """Evict exactly this pod, as its budget allows (`ProbeFailure.may_retry`)."""
         ...
 
 
-# CoreDNS looked at once a second, by whoever waits for something.
+# Observation of CoreDNS once a second while waiting.
 
 
 class _Looking:
-    """Mutable: it keeps how CoreDNS stood at each look; `unseen`: why the last one saw nothing, or not all. `told`: how
-    often the process was told to end; `seen_s`: when something was seen last, by the clock."""
+    """Mutable: it keeps the observed states of CoreDNS. `unseen`: why the last observation is missing or incomplete.
+    `interrupts`: returns how often the process was told to end; `observed_s`: time of the last observation, by the
+    clock."""
 
     def __init__(self, dns: Dns, clock: ImdsProbeClock, told: Callable[[], int]) -> None:
         self._dns = dns
@@ -120,7 +121,7 @@ class _Looking:
             self.seen_s = self.clock.monotonic()
 
     def until(self, holds: Callable[[], bool], longest_s: float) -> bool:
-        """Whether it came to hold; False as well where the process was told to end."""
+        """Wait, and return whether `condition` became true; False after an interrupt, too."""
         begun_s = self.clock.monotonic()
         while not self.told:
             self.look()
@@ -136,15 +137,15 @@ class _Looking:
         self.until(lambda: False, seconds)
 
 
-# What is done to CoreDNS while DNS is asked, and waited for until it is over.
+# The change of CoreDNS during the measurement, and the wait for its end.
 
 
 _AGAIN_S = 5.0
-"""A budget is asked again so often, as kubectl drain does."""
+"""Interval of retries after a refusal by a budget, as in kubectl drain."""
 
 
 def happened(plan: MeasurePlan, dns: Dns, looking: _Looking, tell: Callable[[str], object]) -> CorednsAct:
-    """All of it: something before, what is done, and something after."""
+    """Wait before the change, make it, and wait after it."""
     manner = plan.manner
     if not manner.happening.changes:
         tell(f"asking for {manner.for_s:g} s: do elsewhere what is to be measured")
@@ -163,7 +164,7 @@ def happened(plan: MeasurePlan, dns: Dns, looking: _Looking, tell: Callable[[str
         return CorednsAct(None, refused.why, refused.missing)
     at = looking.last.at if looking.last is not None else None
     tell(f"{_said(plan)}: until its pods have gone, and {AFTER_S:g} s more")
-    # How many are to be ready in the end: as many as in the beginning, and as are wanted.
+    # Number of pods to be Ready at the end: as many as before, but not more than the desired replicas.
     first = looking.stands[0].pods if looking.stands else ()
     there = sum((pod.ready and pod.told_at is None and not pod.ended) for pod in first)
     wanted = there if plan.workload is None else min(there, plan.workload.replicas)
@@ -181,8 +182,8 @@ def _said(plan: MeasurePlan) -> str:
 
 
 def _done(plan: MeasurePlan, dns: Dns, looking: _Looking, left_s: Callable[[], float]) -> NotMade | None:
-    """What a budget refuses is asked again while there is time. Of what nobody knows whether it was taken in, it is
-    seen soon enough whether its pods go."""
+    """Make the change; while time remains, retry after a refusal by a budget. If it is unknown whether the request was
+    accepted, the pods show it soon."""
     while True:
         refused = _asked(plan, dns)
         if refused is None or refused.maybe:
@@ -199,7 +200,7 @@ def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
     return dns.evict(plan.affected[0])
 
 
-# The load generator's plan as it takes it, and what it prints, read: a JSON object a line (`dns_load.exchanges`).
+# Input and output of the load generator: its plan, and its log of one JSON object a line (`dns_load.exchanges`).
 
 
 PROGRAM, VERSION = "eksdoc-dns-load", 1
@@ -208,7 +209,7 @@ _LONGEST = 300
 
 
 def asked(plan: MeasurePlan) -> str:
-    """What its pods are given."""
+    """The plan as JSON for the pods."""
     manner = plan.manner
     targets = [
         {"name": each.name, "address": each.address, "port": each.port, "kept": KEPT in each.transports}
@@ -227,8 +228,8 @@ def asked(plan: MeasurePlan) -> str:
 
 
 def report_in(log: str) -> LoadReport | Unknown:
-    """What a log says, as far as it goes. Lines that are none of the load generator's are passed over: a sidecar or a
-    shell may say something, too; a last line without its end is one that is being written."""
+    """The report in a log, as far as it goes. Lines of other programs, such as a sidecar or a shell, are skipped; a
+    last line without a line break is still being written."""
     whole, _, _ = log.rpartition("\n")
     lines = [found for line in whole.splitlines() if (found := _object(line)) is not None]
     head = next((line for line in lines if line.get("program") == PROGRAM), None)
@@ -266,10 +267,10 @@ def _seconds(lines: Iterable[dict[str, Any]]) -> dict[MeasuredStream, dict[int, 
     return dict(found)
 
 
-# A measurement of DNS from its plan to what came of it.
+# A measurement from its plan to its result.
 #
-# What it makes belongs to one object (`imds_probe.probe`), which also carries the program that asks and says what
-# is intended. Logs are read while the pods still ask: what they print is of seconds that are over, and never changes.
+# One object owns the pods (`probes.pods`), contains the load generator, and describes the intended change. Logs are
+# read while the pods still send queries: they report seconds that are over, and never change.
 
 
 _LOG_TRIES = 3
@@ -277,8 +278,8 @@ _LOG_TRIES = 3
 
 @frozen
 class MeasurementEdges:
-    """What a measurement needs of the world. `told`: how often the process was told to end; `tell` hears how far it is,
-    a line each."""
+    """What a measurement needs from outside. `interrupts`: returns how often the process was told to end; `report`:
+    called with each line of progress."""
 
     ground: ProbeNamespace
     dns: Dns
@@ -290,11 +291,11 @@ class MeasurementEdges:
 def prepared(
     nodes: Iterable[Node], ground: ProbeNamespace, dns: Dns, ident: str, manner: MeasurementSettings
 ) -> MeasurePlan:
-    """Nothing is made.
+    """Read the facts and make the plan; nothing is created.
 
     Raises:
-        UsageError: there is nothing to measure, or not what is to happen to it.
-        Forbidden, ClusterError: what must be known may not be read, or the cluster cannot be talked to.
+        UsageError: there is nothing to measure, or the requested change is not possible.
+        Forbidden, ClusterError: necessary facts cannot be read, or the cluster cannot be reached.
     """
     service, stand = dns.service(), dns.stand()
     workload = dns.workload() if manner.happening is Happening.ROLLOUT else None
@@ -314,10 +315,10 @@ def _not_known(found: Unknown) -> ClusterError:
 
 
 def tried(plan: MeasurePlan, program: bytes, ground: ProbeNamespace, dns: Dns) -> dict[str, NotMade]:
-    """What the server would refuse to make or to do, by names; nothing is made.
+    """What the server would refuse to create or to do, by name; nothing is created.
 
     Raises:
-        Unauthorized, ConfigError: nothing can be asked.
+        Unauthorized, ConfigError: no request is possible.
     """
     text = asked(plan)
     manifest = owner_manifest(plan, program)
@@ -332,9 +333,10 @@ def tried(plan: MeasurePlan, program: bytes, ground: ProbeNamespace, dns: Dns) -
 
 
 def measured(plan: MeasurePlan, program: bytes, edges: MeasurementEdges) -> DnsMeasurement:
-    """
+    """Run the measurement, and clean up.
+
     Raises:
-        Forbidden, ClusterError: not even the first object can be made; nothing is left.
+        Forbidden, ClusterError: the first object cannot be created; nothing remains.
     """
     manifest, ground, text = owner_manifest(plan, program), edges.ground, asked(plan)
     looking = _Looking(edges.dns, edges.clock, edges.told)
@@ -372,13 +374,13 @@ def measured(plan: MeasurePlan, program: bytes, edges: MeasurementEdges) -> DnsM
 
 
 def _now(ground: ProbeNamespace, name: str, stand: PodStand | None) -> bool | Unknown | None:
-    """True: it asks."""
+    """True: the pod sends queries."""
     if stand is not None and stand.running:
         return True
     now = stand_of(stand)
     if now is not ProbeStage.READ:
         return now if isinstance(now, Unknown) else None
-    found = _log(ground, name)  # it has ended, and should not have
+    found = _log(ground, name)  # it has ended too early
     return found if isinstance(found, Unknown) else Unknown("the load generator ended before anything had happened")
 
 

@@ -1,4 +1,4 @@
-"""What the numbers mean: only what clients see is a failure, and only what was asked on time is known."""
+"""Findings of a DNS measurement: only lost answers of the service are failures, only queries sent on time count."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from .measurement_plan import (
 )
 from .shutdown import CLIENT_S, FASTEST_S
 
-# When CoreDNS's pods were told to end, left the service, were gone, and when new ones came: seen once a second, by the
+# Events of CoreDNS pods: termination began, left the service, ended, new pods joined. Observed once a second, by the
 # API server's clock.
 
 
 class What(str, Enum):
-    """In the order in which they come at the same moment."""
+    """In the order in which events of the same time are listed."""
 
     TOLD = "told to end"
     OUT = "left the endpoints"
@@ -57,7 +57,7 @@ class MeasurementEvent:
 
 
 def moments(stands: Sequence[DnsStand]) -> tuple[MeasurementEvent, ...]:
-    """`stands` in their order; what had happened before the first of them is no part of it."""
+    """The events between `states`, in order; earlier events are not included."""
     found: list[MeasurementEvent] = []
     for before, after in itertools.pairwise(stands):
         found += _between(before, after)
@@ -81,26 +81,26 @@ def _between(before: DnsStand, after: DnsStand) -> Iterator[MeasurementEvent]:
 
 
 def _moved(addresses: frozenset[str], what: What, known: dict[str, str], at: datetime) -> Iterator[MeasurementEvent]:
-    """One of each pod: both its addresses move at once."""
+    """One event for each pod, because all its addresses change at once."""
     for name in sorted({known[address] for address in addresses if address in known}):
         yield MeasurementEvent(at, what, name)
 
 
 def settled(first: Sequence[DnsPod], stand: DnsStand, wanted: int) -> bool:
-    """Those that were to go have gone, and as many as are wanted are ready."""
+    """Whether the affected pods have ended, and the desired number is Ready."""
     going = {pod.uid for pod in first}
     left = [pod for pod in stand.pods if pod.uid in going and not pod.ended]
     ready = [pod for pod in stand.pods if pod.ready and pod.told_at is None and not pod.ended]
     return not left and len(ready) >= wanted
 
 
-# What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.
+# Result of a measurement: for each zone the report of its pod, the change, and the states of CoreDNS.
 
 
 @frozen
 class CorednsAct:
-    """What was done to CoreDNS, and when by the API server's clock (None: it was not). `refused`: why not; `finished`:
-    the pods that were to go have gone, and as many are ready as before."""
+    """The change of CoreDNS, and its time by the API server's clock (None: it was not made). `refused`: why not;
+    `finished`: the affected pods have ended, and as many pods are Ready as before."""
 
     done_at: datetime | None = None
     refused: str = ""
@@ -116,9 +116,12 @@ class MeasuredZone:
 
 @frozen
 class DnsMeasurement:
-    """`ended`: when it was over, by the API server's clock. `unseen`: why it is not known how CoreDNS stood, "" if it
-    is. `left`: names of pods still there at the end, of `owner`; `not_removed`: why that could not be removed.
-    `interrupted`: somebody ended it before its time."""
+    """The result of a measurement.
+
+    `ended`: when it ended, by the API server's clock. `unseen`: why the states of CoreDNS are not completely known, or
+    "". `left`: names of pods of `owner` that still exist at the end; `not_removed`: why the owner could not be removed.
+    `interrupted`: the user ended it early.
+    """
 
     zones: tuple[MeasuredZone, ...]
     deed: CorednsAct = CorednsAct()
@@ -132,25 +135,27 @@ class DnsMeasurement:
 
     @property
     def told(self) -> tuple[MeasurementEvent, ...]:
-        """When pods were told to end."""
+        """When the termination of pods began."""
         return tuple(each for each in self.moments if each.what is What.TOLD)
 
 
 def offset_s(moment: MeasurementEvent, report: LoadReport) -> float:
-    """Of the report's seconds; the clocks of nodes and API server are both kept by AWS."""
+    """Seconds since the report's start; AWS keeps the clocks of nodes and API server in sync."""
     return (moment.at - report.began).total_seconds()
 
 
 SLACK_S = 3
-"""Moments are known to a second, and by two clocks."""
+"""Event times are accurate to a second, and come from two clocks."""
 _CLOCKS_S = 5.0
-"""Clocks that differ by less are taken for the same."""
+"""Smaller differences between clocks are ignored."""
 
 
 def until(report: LoadReport | Unknown, ended: datetime | None, read_s: float) -> LoadReport | Unknown:
-    """What was asked before `ended` (the API server's clock): what came later is of the cleaning up. It was read
-    `read_s` after that, so nothing can be told of later seconds; where it is, the node's clock is ahead, and nobody
-    knows which of them count."""
+    """The report without the seconds after `ended_at` (API server's clock), which belong to the cleanup.
+
+    It was read `read_s` after that. If it contains later seconds, the node's clock is ahead, and it is unknown which
+    seconds count.
+    """
     if ended is None or isinstance(report, Unknown):
         return report
     last = (ended - report.began).total_seconds()
@@ -162,19 +167,19 @@ def until(report: LoadReport | Unknown, ended: datetime | None, read_s: float) -
 
 
 def untold_s(report: LoadReport, ended: datetime | None) -> float:
-    """So many of its last seconds are not told of: the load generator ended too soon, or its log was cut."""
+    """Last seconds that are not reported, because the load generator ended early or its log was truncated."""
     return 0.0 if ended is None else max(0.0, (ended - report.began).total_seconds() - report.length)
 
 
-# What a measurement tells of the shutdown budget: how long pods answered after they were told to end, and until when
-# clients still lost answers.
+# Shutdown budget from a measurement: how long pods answered after termination began, and until when clients lost
+# answers.
 
 
 @frozen
 class _Ended:
-    """`answered_s`: from being told to end to the first answer that its own address lost, by the transport and from the
-    zone where that was shortest; None where its own address was not asked. `until_end`: it was still answering when the
-    measurement ended, or less than a client's timeout before."""
+    """`answered_s`: from the start of termination to the first answer that the pod's own address lost, the shortest
+    over transports and zones; None where its own address was not queried. `answered_until_end`: it still answered at
+    the end of the measurement, or less than a client's timeout before."""
 
     pod: str
     answered_s: int | None
@@ -182,7 +187,7 @@ class _Ended:
 
 
 def ended_pods(plan: MeasurePlan, measured: DnsMeasurement) -> tuple[_Ended, ...]:
-    """Those that were told to end while it was measured, in that order; a second fine, by two clocks."""
+    """The pods whose termination began during the measurement, in order; accurate to a second, by two clocks."""
     reports = [zone.report for zone in measured.zones if not isinstance(zone.report, Unknown)]
     found = []
     for moment in measured.told:
@@ -197,7 +202,7 @@ def ended_pods(plan: MeasurePlan, measured: DnsMeasurement) -> tuple[_Ended, ...
 
 
 def _lasted(plan: MeasurePlan, report: LoadReport, pod: str, told_s: int) -> Iterator[int]:
-    """Of each stream to its own address."""
+    """For each stream to the pod's own address."""
     names = {target.name for target in plan.targets if target.pod == pod}
     for stream, seconds in report.seconds.items():
         if stream.target in names:
@@ -206,9 +211,9 @@ def _lasted(plan: MeasurePlan, report: LoadReport, pod: str, told_s: int) -> Ite
 
 
 def lost_until_s(plan: MeasurePlan, measured: DnsMeasurement) -> int | None:
-    """Seconds from a pod being told to end to the end of the second in which the service lost the last answer; None
-    where none was. A socket that is kept is left out: its flows live on by other rules
-    (`configuration.judged_clients`)."""
+    """Seconds from the start of a pod's termination to the end of the second in which the service lost the last answer;
+    None without a loss. Long-lived sockets are left out, because their flows follow other rules
+    (`configuration.client_findings`)."""
     services = {target.name for target in plan.targets if not target.pod}
     found = []
     for zone in measured.zones:
@@ -225,9 +230,11 @@ def lost_until_s(plan: MeasurePlan, measured: DnsMeasurement) -> int | None:
 
 
 def propagation(plan: MeasurePlan, measured: DnsMeasurement, nodes: int) -> Propagation | None:
-    """Of a cluster with so many `nodes`; None where no pod ended, or not all of it was seen. Where no answer was lost,
-    every node sent elsewhere while pods still answered: that is known only where each of them was seen to stop, every
-    question was asked in time, and all of it was told."""
+    """The propagation time for a cluster with `nodes` nodes; None where no pod ended, or not all was observed.
+
+    Without a lost answer, every node switched to other endpoints while the pods still answered. That is certain only if
+    each pod was seen to stop, every query was sent in time, and all seconds were reported.
+    """
     whole = measured.ended is not None and not (measured.interrupted or measured.unseen)
     ended = ended_pods(plan, measured)
     known = [each.answered_s for each in ended if each.answered_s is not None]
@@ -242,7 +249,7 @@ def propagation(plan: MeasurePlan, measured: DnsMeasurement, nodes: int) -> Prop
 
 
 def _all_told(plan: MeasurePlan, measured: DnsMeasurement) -> bool:
-    """Of the service: from every zone, each second, and nothing that is unsure."""
+    """Whether the service was queried from every zone in each second, without uncertain answers."""
     services = {target.name for target in plan.targets if not target.pod}
     reports = [zone.report for zone in measured.zones if isinstance(zone.report, LoadReport)]
     asked = [
@@ -260,7 +267,7 @@ def _all_told(plan: MeasurePlan, measured: DnsMeasurement) -> bool:
 
 
 def said(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[str]:
-    """A sentence for each thing learned."""
+    """What the measurement shows about the shutdown budget, in sentences."""
     ended = ended_pods(plan, measured)
     for each in ended:
         if each.answered_s is not None:
@@ -360,7 +367,7 @@ def _lost(
 
 
 def _silent(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[Finding]:
-    """Endpoints that were silent before they were told to end; whoever looks at them wants to know from where."""
+    """Endpoints that did not answer before their termination began, with the zones of the queries."""
     for pod in dict.fromkeys(target.pod for target in plan.targets if target.pod):
         mine = [stream for stream in plan.streams if _pod_of(plan, stream) == pod]
         bad = {zone.zone.said: _bad_before(measured, zone.report, mine, pod) for zone in measured.zones}
@@ -379,7 +386,7 @@ def _silent(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[Finding]:
 def _bad_before(
     measured: DnsMeasurement, report: LoadReport | Unknown, streams: Iterable[MeasuredStream], pod: str
 ) -> dict[int, int]:
-    """Questions without an answer by seconds, until the pod was told to end."""
+    """Queries without an answer by second, until the pod's termination began."""
     ends = [each for each in measured.moments if each.pod == pod and each.what is not What.CAME]
     if isinstance(report, Unknown) or (measured.unseen and not ends):
         return {}

@@ -1,4 +1,4 @@
-"""What a measurement would make and do, before anything is made."""
+"""Plan of a DNS measurement: what would be created and done."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
 from kubectl_eksdoc.probes.pods import ProbePurpose, owner, pod
 
-# From which node of each zone DNS is asked: one that stays, and better one on which no CoreDNS runs.
+# The node in each zone from which DNS is queried: a node that stays, preferably without a CoreDNS pod.
 #
-# A question that does not leave its node says nothing of the network, and a pod of ours on a node that is being drained
-# would end with it.
+# A query that does not leave its node does not test the network, and a probe pod on a node that is being drained would
+# end with it.
 
 
 OS = "kubernetes.io/os"
@@ -41,7 +41,7 @@ OS = "kubernetes.io/os"
 
 @frozen
 class MeasurementZone:
-    """`name` "" for nodes without a zone; `node` "" where none can be asked from, and `why_not`."""
+    """`name` "" for nodes without a zone; `node` "" where no node can send queries, with the reason in `why_not`."""
 
     name: str
     node: str = ""
@@ -53,7 +53,7 @@ class MeasurementZone:
 
 
 def zones(nodes: Iterable[Node], of_dns: Collection[str]) -> tuple[MeasurementZone, ...]:
-    """Every zone in which there are nodes, in order; `of_dns`: nodes on which CoreDNS runs."""
+    """Every zone with nodes, sorted; `dns_nodes`: nodes on which CoreDNS runs."""
     held: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
         held[node.zone].append(node)
@@ -70,7 +70,7 @@ def _zone(name: str, nodes: list[Node], of_dns: Collection[str]) -> MeasurementZ
 
 
 def why_not(node: Node) -> str:
-    """Why nothing is asked from there, "" where it can be."""
+    """Why the node cannot send queries, or ""."""
     if node.owner is NodeOwner.FARGATE:
         return "Fargate runs no pod that is bound to its node"
     if node.labels.get(OS, "linux") != "linux":
@@ -84,15 +84,15 @@ def why_not(node: Node) -> str:
     return ""
 
 
-# How DNS is to be measured: how long, how often, from which image, and what is done to CoreDNS meanwhile.
+# Settings of a measurement: duration, rate, image, and the change of CoreDNS during it.
 
 
 class Happening(str, Enum):
-    """What is done while DNS is asked."""
+    """The change of CoreDNS during the measurement."""
 
-    WATCH = "watch"  # nothing: the user does something elsewhere
+    WATCH = "watch"  # none: the user changes something
     ROLLOUT = "rollout"  # the Deployment's pods are replaced, as by kubectl rollout restart
-    EVICTION = "eviction"  # one pod is evicted, its budget respected
+    EVICTION = "eviction"  # one pod is evicted, as its budget allows
 
     @property
     def changes(self) -> bool:
@@ -100,26 +100,27 @@ class Happening(str, Enum):
 
 
 IMAGE = "public.ecr.aws/docker/library/python:3.12-alpine"
-"""Has Python from 3.10 on, and nodes in a region of the public partition can pull it without credentials."""
+"""It contains Python 3.10 or later, and nodes in the public partition can pull it without credentials."""
 
 NAMESPACE = "default"
 QUESTION = "kubernetes.default.svc.cluster.local."
-"""CoreDNS answers for names below it by itself: what is upstream is not measured. They exist nowhere, so no cache knows
-them."""
+"""CoreDNS answers names below it by itself, so upstream servers are not measured. The names do not exist, so no cache
+has them."""
 
 RATE = 10.0
 TIMEOUT_S = 5.0
 LATE_S = 1.0
-"""resolv.conf(5): a resolver waits 5 s by default. That an answer is late after one is this tool's choice."""
+"""resolv.conf(5): a resolver waits 5 s by default. The limit of 1 s for late answers is this tool's choice."""
 
 WATCH_S, CHANGE_S = 60.0, 180.0
 BEFORE_S = 5.0
-"""So long is asked before anything is done: what is lost then is not for the leaving of a pod."""
+"""Seconds of queries before the change: answers lost then are not caused by the end of a pod."""
 AFTER_S = 10.0
-"""And after the last pod has gone: kube-proxy hears of it within 1 to 10 s (EKS best practices, cluster services)."""
+"""Seconds of queries after the last pod has ended: kube-proxy is updated within 1 to 10 s (EKS best practices, cluster
+services)."""
 LONGEST_FOR_S, LONGEST_WAIT_S, LONGEST_TIMEOUT_S = 900.0, 600.0, 30.0
 MOST_A_SECOND = 2000
-"""Questions of each pod, as the load generator has it: more is no measurement, it is a flood."""
+"""Maximum queries per second of each pod, as the load generator enforces it: more would be a flood."""
 
 _SETTLED_S = 2.0
 _MARGIN_S = 60
@@ -127,8 +128,8 @@ _MARGIN_S = 60
 
 @frozen
 class MeasurementSettings:
-    """Seconds; `rate`: questions a second to each address over each transport; `for_s`: how long is asked at most once
-    every pod runs; `wait_s`: so long the pods are waited for, images that are pulled included."""
+    """In seconds. `rate`: queries per second to each address over each transport; `for_s`: longest time of queries once
+    every pod runs; `wait_s`: longest wait for the pods, image pull included."""
 
     happening: Happening = Happening.WATCH
     for_s: float = WATCH_S
@@ -140,29 +141,29 @@ class MeasurementSettings:
 
     @property
     def settle_s(self) -> float:
-        """After the end, until the last second is told of."""
+        """Time after the end until the last second is reported."""
         return self.timeout_s + _SETTLED_S
 
     @property
     def asking_s(self) -> float:
-        """The load generator's own deadline: the first pod to run waits for the last one, too."""
+        """The load generator's deadline: the first pod to run also waits for the last one."""
         return self.wait_s + BEFORE_S + self.for_s + self.settle_s
 
     @property
     def deadline_s(self) -> int:
-        """After so long the kubelet ends a pod of which nobody took care: pulling its image counts."""
+        """Time after which the kubelet ends a pod that was not removed, image pull included."""
         return int(self.wait_s + self.asking_s + self.settle_s) + _MARGIN_S
 
 
 OLD_S = int(2 * (LONGEST_WAIT_S + LONGEST_TIMEOUT_S) + LONGEST_FOR_S) + 2 * _MARGIN_S
-"""What is older than any measurement may take was left by one that was killed."""
+"""Older probes were left by a measurement that was killed."""
 
 
-# Whom the pods ask: the service, as clients do, and each endpoint, so that it can be told who was silent.
+# Targets of the queries: the service, as clients use it, and each endpoint, to tell which one did not answer.
 
 
 MOST_ENDPOINTS = 12
-"""Addresses of pods that are asked: of more, the first ones by name stand for all."""
+"""Maximum number of pod addresses that are queried: the first ones by name."""
 
 
 def targets(service: DnsService, stand: DnsStand) -> tuple[QueryTarget, ...]:
@@ -172,7 +173,7 @@ def targets(service: DnsService, stand: DnsStand) -> tuple[QueryTarget, ...]:
 
 
 def _endpoints(service: DnsService, stand: DnsStand) -> Iterator[QueryTarget]:
-    """Of the families that the service has: a pod's other address is nobody's way to DNS."""
+    """Pod addresses of the service's IP families: clients use no other address of a pod."""
     families = {_family(address) for address in service.addresses}
     for each in sorted(stand.pods, key=lambda each: each.name):
         for address in each.addresses:
@@ -194,7 +195,7 @@ def _family(address: str) -> str:
 
 @frozen
 class MeasurePod:
-    """One pod that is to be made."""
+    """A pod to create."""
 
     zone: str
     node: str
@@ -203,9 +204,12 @@ class MeasurePod:
 
 @frozen
 class MeasurePlan:
-    """`absent`: families that do not apply, and why. `affected`: CoreDNS's pods that would be replaced or evicted.
-    `stale`: left by measurements that were killed, and removed before; `others`: of some that may be running. `unread`:
-    rights that were missing when it was looked for these."""
+    """The plan of a measurement.
+
+    `absent_families`: IP families that do not apply, and why. `affected`: CoreDNS pods that would be replaced or
+    evicted. `stale`: owners that killed measurements left, which are removed first; `other_owners`: owners of
+    measurements that may be running. `missing_rights`: rights that were missing to find these.
+    """
 
     ident: str
     manner: MeasurementSettings
@@ -221,7 +225,7 @@ class MeasurePlan:
 
     @property
     def changes(self) -> int:
-        """What is typed back: pods that are made, and pods of CoreDNS that go."""
+        """The number in the typed confirmation: pods that are created, and CoreDNS pods that end."""
         return len(self.pods) + len(self.affected)
 
     @property
@@ -233,7 +237,7 @@ class MeasurePlan:
 
 @frozen
 class MeasurementFacts:
-    """What a plan is made of. `workload` None: nobody asked, as it is not restarted."""
+    """The facts for a plan. `workload` None: not requested, because it is not restarted."""
 
     service: DnsService | Absent
     stand: DnsStand
@@ -244,9 +248,10 @@ class MeasurementFacts:
 def plan_measure(
     nodes: Iterable[Node], facts: MeasurementFacts, ident: str, manner: MeasurementSettings
 ) -> MeasurePlan:
-    """
+    """Plan the measurement.
+
     Raises:
-        UsageError: there is no DNS to measure, it would be flooded, or there is not what is to happen to it.
+        UsageError: there is no DNS to measure, the rate is too high, or the requested change is not possible.
     """
     service, stand = facts.service, facts.stand
     where = f"Service {SERVICE} of namespace {SYSTEM}"
@@ -277,9 +282,10 @@ _AUTO = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be 
 
 
 def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Absent | None) -> tuple[DnsPod, ...]:
-    """
+    """The CoreDNS pods that the change ends.
+
     Raises:
-        UsageError: it cannot happen.
+        UsageError: the change is not possible.
     """
     here = [pod for pod in stand.pods if pod.told_at is None and not pod.ended]
     there = tuple(sorted(here, key=lambda pod: pod.name))
@@ -295,7 +301,7 @@ def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Abs
     return ()
 
 
-# The pods that ask, and the ConfigMap that owns them and carries their program, as they are sent to the cluster.
+# Manifests of the pods that send queries, and of the ConfigMap that owns them and contains their program.
 
 
 FILE = "dns-load.pyz"
@@ -313,7 +319,7 @@ def errand(plan: MeasurePlan) -> ProbePurpose:
 
 
 def owner_manifest(plan: MeasurePlan, program: bytes) -> Doc:
-    """What is intended stands in it before anything is done."""
+    """The ConfigMap; it describes the intended change before anything is done."""
     goes = ", ".join(each.name for each in plan.affected) or "no pod goes by it"
     about = (
         "kubectl eksdoc coredns-lameduck --measure owns its pods by this; both go when it is deleted. "
@@ -324,13 +330,13 @@ def owner_manifest(plan: MeasurePlan, program: bytes) -> Doc:
 
 
 def pod_manifest(made: MeasurePod, plan: MeasurePlan, asked: str, owner_uid: str = "") -> Doc:
-    """`asked`: the plan, as the program takes it; `owner_uid` "": as it is shown before there is an owner."""
+    """`load_plan`: the plan for the load generator; `owner_uid` "": the manifest is shown before the owner exists."""
     of = errand(plan)
     container = {
         "name": MARKS.container,
         "image": plan.manner.image,
         "command": ["python3", "-I", "-B", f"{_FOLDER}/{FILE}", "--plan", asked],
-        # A limit below a whole CPU would stop it in the middle of asking.
+        # A limit below one CPU would throttle the load generator.
         "resources": {"requests": {"cpu": "50m", "memory": "48Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}},
         "volumeMounts": [{"name": "program", "mountPath": _FOLDER, "readOnly": True}],
     }
@@ -339,5 +345,5 @@ def pod_manifest(made: MeasurePod, plan: MeasurePlan, asked: str, owner_uid: str
 
 
 def manifests(plan: MeasurePlan, program: bytes, asked: str) -> tuple[Doc, ...]:
-    """All that would be made, in its order; whose the pods are is known once their owner is made."""
+    """All objects to create, in order; the UID of the pods' owner is known once the owner exists."""
     return (owner_manifest(plan, program), *(pod_manifest(each, plan, asked) for each in plan.pods))

@@ -1,4 +1,4 @@
-"""Where CoreDNS runs, and who moves it: Spot, nodes and zones, budgets, spread, and who sets its replicas."""
+"""Placement of CoreDNS: Spot nodes, nodes and zones, budgets, spread, and autoscalers of its replicas."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .deployed import Deployed, DnsFacts
 
 ZONE = "topology.kubernetes.io/zone"
 NODES_EACH, CORES_EACH = 16, 256
-"""The add-on's autoscaler wants one replica for so many (EKS user guide, coredns-autoscaling)."""
+"""The add-on's autoscaler adds a replica for so many nodes or cores (EKS user guide, coredns-autoscaling)."""
 SPOT = "spot"
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
-    """Of running pods; nothing where they or the nodes are not known."""
+    """Findings about running pods; none where pods or nodes are unknown."""
     unread = facts.cluster.unread(NODES, PODS)
     if unread:
         yield not_read(
@@ -53,7 +53,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
 
 
 def on_spot(facts: DnsFacts) -> tuple[tuple[Pod, Node], ...]:
-    """Of CoreDNS' pods those on nodes that EC2 may take back."""
+    """CoreDNS pods on Spot nodes."""
     found = [(pod, facts.node_of(pod)) for pod in facts.pods if not pod.deleting]
     return tuple((pod, node) for pod, node in found if node is not None and node.capacity_type == SPOT)
 
@@ -80,7 +80,7 @@ def _spot(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Findin
 
 
 def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
-    """Managed node groups drain Spot nodes themselves, as well as they can; Karpenter does if it hears of it."""
+    """Managed node groups drain their Spot nodes as far as possible; Karpenter does if it receives the notice."""
     of_karpenter = [node for _, node in spot if node.owner is NodeOwner.KARPENTER]
     others = [node for _, node in spot if node.owner in (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)]
     told = facts.notices
@@ -108,11 +108,11 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
 
 
 _UNLABELLED = (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)
-"""EKS and Karpenter label what they make; of others nobody need."""
+"""Owners whose nodes may lack labels; EKS and Karpenter label their own nodes."""
 
 
 def _untold(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """What is judged by a node, and no node tells."""
+    """Unknown facts about nodes that other findings need."""
     known = {node.name for node in nodes}
     lost = sorted({pod.node for pod in facts.pods if pod.node and not pod.deleting} - known)
     if lost:
@@ -167,7 +167,7 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
         return
     budgets = [each for each in facts.cluster.budgets if each.namespace == SYSTEM]
     if any(each.selector.matches(pods[0].labels) for each in budgets):
-        return  # what it allows is the drain's business
+        return  # the drain plan judges how much it allows
     yield Finding.of(
         "dns-no-budget",
         DEPLOYMENT,
@@ -177,7 +177,7 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
 
 
 def wanted_replicas(nodes: Sequence[Node]) -> int:
-    """By the formula of the add-on's autoscaler, and two at least."""
+    """By the formula of the add-on's autoscaler, and at least two."""
     cores = sum(node.allocatable.get(CPU, 0) for node in nodes) / 1000
     return max(2, math.ceil(len(nodes) / NODES_EACH), math.ceil(cores / CORES_EACH))
 
@@ -204,7 +204,7 @@ def _not_spread(facts: DnsFacts) -> Finding:
 
 
 def scalers(facts: DnsFacts) -> tuple[str, ...]:
-    """Who sets its replicas, as far as it is known."""
+    """The autoscalers that set its replicas, as far as known."""
     found = []
     if isinstance(facts.addon, AddonSide) and not isinstance(facts.addon.values, Unknown):
         said = facts.addon.values.get("autoScaling")

@@ -1,4 +1,4 @@
-"""What of the add-on's values places CoreDNS: the whole affinity, a spread over zones, and a budget."""
+"""Add-on values that place CoreDNS: the complete affinity, a spread over zones, and a budget."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .deployed import DEPLOYMENT, DnsFacts
 from .lameduck import ChangeRefused
 from .placement import SPOT
 
-# The affinity with which CoreDNS stays off Spot nodes, as a whole: the add-on's value replaces every default.
+# The affinity that keeps CoreDNS off Spot nodes. It is complete, because the add-on's value replaces every default.
 #
-# Managed node groups and Karpenter label capacity differently, and neither label need be there: ``NotIn`` is right for
-# both, as it also matches nodes without the label. So a self-managed Spot node without labels is not told from others.
+# Managed node groups and Karpenter use different capacity labels, and either may be missing: ``NotIn`` fits both,
+# because it also matches nodes without the label. A self-managed Spot node without labels is therefore not recognized.
 # Sources: EKS user guide, managed node groups (eks.amazonaws.com/capacityType); Karpenter, well-known labels.
 
 
@@ -36,21 +36,21 @@ NOT_SPOT: tuple[Doc, ...] = (
 
 
 def without_spot(affinity: Doc) -> Doc:
-    """Each of its required terms, which are alternatives, leaves Spot nodes out; all else stays."""
-    # A term without requirements matches no node: with ours it would match nearly all.
+    """The affinity with each required term (terms are alternatives) excluding Spot nodes; the rest is unchanged."""
+    # An empty term matches no node, but would match nearly all with the new expressions.
     terms = [each for each in _terms(affinity) if isinstance(each, dict) and any(each.values())] or [{}]
     required = {**(at(affinity, NODE_AFFINITY, REQUIRED) or {}), NODE_TERMS: [_more(term) for term in terms]}
     return {**affinity, NODE_AFFINITY: {**(affinity.get(NODE_AFFINITY) or {}), REQUIRED: required}}
 
 
 def of_schema(default: Any) -> Doc:
-    """A schema's default: some are wrapped once too often (coredns v1.10.1-eksbuild.11)."""
+    """The default in a schema; some are wrapped twice (coredns v1.10.1-eksbuild.11)."""
     inner = default.get(KEY, default) if isinstance(default, dict) else {}
     return inner if isinstance(inner, dict) else {}
 
 
 def of_pods(affinity: Doc) -> Doc:
-    """What it requires of other pods: what it only prefers keeps no pod from a node."""
+    """The required affinity to other pods; preferred affinity keeps no pod off a node."""
     found = {key: at(affinity, key, REQUIRED) for key in ("podAffinity", "podAntiAffinity")}
     return {key: value for key, value in found.items() if value}
 
@@ -65,9 +65,9 @@ def _more(term: Doc) -> Doc:
     return {**term, "matchExpressions": [*held, *(dict(each) for each in NOT_SPOT if each not in held)]}
 
 
-# Whether CoreDNS' pods find nodes under another affinity: by the scheduler's own rules, before anything is sent.
+# Whether CoreDNS pods find nodes under another affinity, by the scheduler's rules, before the change is sent.
 #
-# A pod that finds none stays Pending, and with it the rollout; two nodes in two zones are the least (field.md 21).
+# A pod without a node stays Pending, and with it the rollout; the minimum is two nodes in two zones.
 
 
 LEAST_NODES = LEAST_ZONES = 2
@@ -76,7 +76,7 @@ _READ = (kinds.NODES, kinds.PODS)
 
 @frozen
 class CandidateNode:
-    """One node: why a pod of CoreDNS cannot run there, in the scheduler's words or plainer ones; () where it can."""
+    """A node, and why a pod of CoreDNS cannot run there, in the scheduler's words or plainer ones; () where it can."""
 
     node: str
     zone: str
@@ -90,7 +90,7 @@ class CandidateNode:
 
 @frozen
 class CorednsPlacement:
-    """Of every node, those that fit first, by zone and name. `unknown`: why no verdict is certain."""
+    """All nodes, those that fit first, by zone and name. `unknown`: why no verdict is certain."""
 
     seats: tuple[CandidateNode, ...]
     unknown: tuple[str, ...] = ()
@@ -109,8 +109,8 @@ class CorednsPlacement:
 
 
 def landing(facts: DnsFacts, affinity: Doc) -> CorednsPlacement | ChangeRefused:
-    """Of pods like today's with another affinity, which asks the same of other pods. Today's own pods are taken off
-    their nodes: the rollout replaces them."""
+    """The nodes for pods like the current ones with another node affinity. The current pods do not count as placed,
+    because the rollout replaces them."""
     cluster = facts.cluster
     missing = cluster.unread(*_READ)
     if missing:
@@ -144,7 +144,7 @@ def landing(facts: DnsFacts, affinity: Doc) -> CorednsPlacement | ChangeRefused:
 
 
 def too_few(found: CorednsPlacement) -> ChangeRefused | None:
-    """Why it would end with pods that are Pending, or all in one place."""
+    """Why pods would stay Pending, or all be in one place."""
     if found.unknown:
         return ChangeRefused(
             f"whether CoreDNS would find nodes is not certain: {'; '.join(found.unknown)}",
@@ -196,15 +196,15 @@ _SPREADS: Doc = {
     "whenUnsatisfiable": "ScheduleAnyway",
     "labelSelector": {"matchLabels": dict((LABEL,))},
 }
-"""As EKS' own manifests have it from 1.30 on."""
+"""The constraint of EKS' manifests from 1.30 on."""
 _BUDGET: Doc = {"enabled": True, "maxUnavailable": 1}
-"""As the add-on makes it by default."""
+"""The budget that the add-on creates by default."""
 
 
 @frozen
 class PlacedValues:
-    """`values`: what of the add-on's values is set; `affinity` as it becomes; `source`: whose it was. `holds`: the live
-    Deployment has it."""
+    """`values`: the add-on values that are set; `affinity`: the new one; `source`: where the current one is from.
+    `is_live`: the live Deployment has it already."""
 
     values: Doc
     affinity: Doc
@@ -214,7 +214,7 @@ class PlacedValues:
 
 
 def placed(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> PlacedValues | tuple[ChangeRefused, ...]:
-    """`values`: those of the add-on today; `schema`: None where it is not known, or nobody holds it to one."""
+    """`values`: the current values of the add-on; `schema`: None where unknown, or for a self-managed CoreDNS."""
     if schema is not None and schema.of((KEY,)) is None:
         why = f"the schema of this version of the add-on has no {KEY}: EKS would refuse it"
         return (ChangeRefused(why, "Update the add-on first: kubectl eksdoc addon-diff coredns."),)
@@ -243,7 +243,7 @@ def placed(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> PlacedVa
 
 @frozen
 class PlacementLacks(ChangeRefused):
-    """With which nodes were looked at."""
+    """A refusal, with the nodes that were considered."""
 
     landing: CorednsPlacement | None = None
 
@@ -254,7 +254,7 @@ def _deployment(facts: DnsFacts) -> Doc:
 
 
 def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[str, Doc] | ChangeRefused:
-    """Which affinity holds, and from where."""
+    """The current affinity, and where it is set."""
     given = values.get(KEY)
     if isinstance(given, dict) and given:
         return "the add-on's values", given
@@ -271,7 +271,7 @@ def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[st
 
 
 def _spread(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> list[Doc]:
-    """The whole list, with one over zones; [] where it is there, or the version has no such value."""
+    """The complete list with a constraint over zones; [] where one exists, or the version has no such value."""
     if schema is None or schema.of((SPREAD,)) is None:
         return []
     live = at(_deployment(facts), "spec", "template", "spec", SPREAD)
@@ -282,7 +282,8 @@ def _spread(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> list[Do
 
 
 def budgeted(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> Doc:
-    """A budget for CoreDNS, where none is there and the add-on can make one; {} else, and where its values say."""
+    """A budget for CoreDNS, if none exists and the add-on can create one; otherwise {}, also if the values configure
+    it."""
     if schema is None or schema.of((BUDGET,)) is None or BUDGET in values:
         return {}
     if not facts.cluster.read_of(kinds.BUDGETS).known or any(_guards(facts)):

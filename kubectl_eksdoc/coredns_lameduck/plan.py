@@ -1,4 +1,4 @@
-"""All that is said of CoreDNS: what is wrong, what will happen, and in which order to mend it."""
+"""Plan of ``coredns-lameduck``: the findings, what will happen, and the fixes in order."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from .failures import ShutdownEnding, ending
 from .placement import on_spot
 from .shutdown import CLIENT_S
 
-# In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
+# The order of the fixes: first changes that move nothing and make the following ones safe.
 #
-# A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each
-# old pod leaves with the lameduck that it has; the queue is for the nodes' next notice.
+# A longer lameduck is reloaded within two minutes and restarts no pod. A new placement is a rollout in which each old
+# pod ends with its current lameduck. The queue helps at the next notice of a node.
 
 
 @frozen
 class CorednsStep:
-    """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
+    """`what`: a sentence; `moves`: what it moves or restarts, "" for nothing; `command`: "" where a person must
     decide."""
 
     what: str
@@ -57,7 +57,7 @@ _FIRST_AID = ("dns-failing", "dns-not-serving")
 
 
 def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> tuple[CorednsStep, ...]:
-    """Of what fails; () where there is nothing to mend."""
+    """The fixes of what fails, in order; () where there is nothing to fix."""
     failing = {each.code.name: each for each in reversed(findings) if each.status is Status.FAIL}
     found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
     broken = [failing[code] for code in NO_START if code in failing]
@@ -117,18 +117,18 @@ def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> CorednsSte
     return CorednsStep(remedy.text, finding.message, moves, remedy.command)
 
 
-# What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout.
+# What will happen to lookups: when a node is drained, when EC2 reclaims one, and at a rollout.
 
 
 def outlook(facts: DnsFacts, end: ShutdownEnding, findings: Sequence[Finding]) -> tuple[str, ...]:
-    """A sentence for each thing that will go wrong; () where nothing is known to."""
+    """One sentence for each expected failure; () where none is expected."""
     return tuple(_sentences(facts, end, {each.code.name for each in findings if each.status is Status.FAIL}))
 
 
 def _sentences(facts: DnsFacts, end: ShutdownEnding, failing: set[str]) -> Iterator[str]:
     ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
     if not ready:
-        return  # nobody answers as it is
+        return  # no pod answers now
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
     if "dns-lameduck-short" in failing and not isinstance(end.budget, Unknown):
         yield (
@@ -167,7 +167,7 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
 
 
 def _dying(spot: Sequence[tuple[Pod, Node]], every: int, not_ready_after_s: int) -> str:
-    """Of nodes that nobody drains."""
+    """The sentence about nodes that are not drained."""
     nodes = sorted({node.name for _, node in spot})
     there = f"{len(spot)} of {every} CoreDNS pod{'' if every == 1 else 's'}"
     share = f"all lookups fail ({there})" if len(spot) == every else f"{len(spot)} of {every} lookups fail"
@@ -188,7 +188,7 @@ def _doubted(facts: DnsFacts, nodes: Sequence[Node]) -> bool:
 
 
 def _unheard(facts: DnsFacts, node: Node) -> bool:
-    """Known to be so."""
+    """Whether the node is known not to be drained at a notice."""
     told = facts.notices
     return node.owner is NodeOwner.KARPENTER and not isinstance(told, Unknown) and not told.heard
 
@@ -199,7 +199,7 @@ def _or(names: Sequence[str]) -> str:
 
 @frozen
 class CorednsZone:
-    """`nodes` that a pod could be on are counted, cordoned ones too; `serving` is None where that is not known."""
+    """`nodes`: nodes on which a pod could run, including cordoned ones; `serving` None: unknown."""
 
     name: str
     nodes: int
@@ -210,7 +210,7 @@ class CorednsZone:
 
 @frozen
 class DnsPlan:
-    """`outlook`: what will happen, a sentence each; `steps`: in which order to mend it."""
+    """`outlook`: what will happen, one sentence each; `steps`: the fixes in order."""
 
     facts: DnsFacts
     ending: ShutdownEnding
@@ -221,7 +221,7 @@ class DnsPlan:
 
 
 def plan_dns(facts: DnsFacts, reach: CommandTarget = CommandTarget()) -> DnsPlan:
-    """`reach`: by which words the commands lead to the cluster that was read."""
+    """`command_target`: the arguments with which commands reach the cluster that was read."""
     found = as_read(in_order(_findings(facts)), facts.cluster.source)
     end = ending(facts)
     return DnsPlan(
@@ -256,7 +256,7 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
 
 
 def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
-    """With EKS Auto Mode alone that is as it should be."""
+    """A missing Deployment is correct with EKS Auto Mode alone."""
     owners = {node.owner for node in facts.cluster.nodes}
     if facts.cluster.unread(NODES):
         return not_read("dns-unread/needed", Unknown("nodes were not read"))
@@ -280,7 +280,7 @@ def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:
 
 
 def _zones(facts: DnsFacts) -> tuple[CorednsZone, ...]:
-    """By name; what has no zone is one of its own, called ""."""
+    """By name; nodes without a zone are in a zone called ""."""
     told = failing.endpoints(facts)
     zone_of = {node.name: node.zone for node in facts.cluster.nodes if node.owner is not NodeOwner.FARGATE}
     found = []

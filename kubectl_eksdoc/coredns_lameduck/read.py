@@ -1,4 +1,4 @@
-"""Whether DNS survives its nodes: the cluster, CoreDNS's objects, its add-on and its pods, put together and judged."""
+"""Reading of the facts about CoreDNS: the cluster, its objects, its add-on and its pods."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from .placement import on_spot
 from .run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
-"""What of the cluster is read as a whole."""
+"""Kinds that are listed completely."""
 
 NEEDS = ClusterNeeds("coredns-lameduck", KINDS, OBJECTS)
 
 MeasuredBefore = Callable[[str, str], Propagation | None]
-"""By the uid of the Deployment and the context: a rehearsal of a snapshot has the uids of the real cluster."""
+"""By the UID of the Deployment and the context: a rehearsal of a snapshot has the UIDs of the real cluster."""
 
 MOST_PODS = 20
-"""Into so many is looked: two requests each, and the others tell no more."""
+"""Maximum number of pods whose logs are read: two requests each, and further pods add little."""
 
 
 def dns_facts(session: ClusterSession, measured: MeasuredBefore = lambda uid, context: None) -> DnsFacts:
-    """Without a look into the pods. `measured`: what an earlier measurement found; a snapshot and the demo answer the
-    same on every machine, so nothing that one of them keeps counts there.
+    """The facts without pod logs. `measurement_lookup`: finds the result of an earlier measurement. It is not used for
+    snapshots and the demo, which answer the same on every machine.
 
     Raises:
-        ClusterError, AwsError: nothing can be asked.
+        ClusterError, AwsError: no request is possible.
     """
     cluster, eks = session.cluster, session.eks
     found = {of: session.objects.one(of) for of in OBJECTS}
@@ -65,22 +65,22 @@ def dns_facts(session: ClusterSession, measured: MeasuredBefore = lambda uid, co
 def whole_facts(
     session: ClusterSession, look: Callable[[], InterruptionPlan], measured: MeasuredBefore = lambda uid, context: None
 ) -> DnsFacts:
-    """With a look into its pods, and at who hears of Spot notices. Raises: as `dns_facts`."""
+    """The facts with pod logs and the handling of Spot notices. Raises: as `dns_facts`."""
     return with_pods(with_notices(dns_facts(session, measured), look), session.inside)
 
 
 def notices(session: ClusterSession, again: tuple[str, ...], proxied: bool) -> InterruptionPlan:
-    """Who hears of Spot notices; `again`: the words that lead to the same cluster. Of a dump and the demo, which cost
-    nothing to be read again, it is read as ``interruption`` does."""
+    """The handling of Spot notices; `connection_args`: the command-line arguments that lead to the same cluster. A live
+    session is used as it is; a dump and the demo are read again as ``interruption`` does, which is cheap."""
     karpenter = session if session.live else session.reobserve(INTERRUPTION)
     return look_at_interruption(karpenter, InterruptionOptions(again=again), proxied)
 
 
 def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFacts:
-    """With who hears of Spot notices, where CoreDNS is on Spot nodes of Karpenter; elsewhere nobody looks.
+    """`facts` with the handling of Spot notices, if CoreDNS runs on Spot nodes of Karpenter; otherwise unchanged.
 
     Raises:
-        AwsError, ClusterError: as `interruption.read.look_at_interruption`.
+        AwsError, ClusterError: as `interruption.read.read_interruption`.
     """
     if not any(node.owner is NodeOwner.KARPENTER for _, node in on_spot(facts)):
         return facts
@@ -89,10 +89,10 @@ def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFa
 
 
 def with_pods(facts: DnsFacts, port: PodReader) -> DnsFacts:
-    """With what is found inside the pods; those that do not run well come first.
+    """`facts` with the logs of the pods; pods with problems first.
 
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     pods = sorted(dns_pods(facts.cluster), key=lambda pod: (pod.ready and not pod.restarted, pod.key))[:MOST_PODS]
     containers = port.containers([pod.key for pod in pods])
@@ -104,24 +104,24 @@ def with_pods(facts: DnsFacts, port: PodReader) -> DnsFacts:
     )
 
 
-# Whether every pod of CoreDNS has taken up the Corefile that was set: looked at until it has, or time is over.
+# Whether every CoreDNS pod has loaded the new Corefile: checked until all have, or until the time is over.
 #
-# The kubelet brings a changed ConfigMap to a node within about a minute, and CoreDNS looks every 30 s and some: three
-# minutes are enough where it works at all (kubelet's syncFrequency; coredns, plugin/reload).
+# The kubelet updates a changed ConfigMap on a node within about a minute, and CoreDNS checks for changes every 30 s and
+# some: three minutes are enough if it works (kubelet's syncFrequency; coredns, plugin/reload).
 
 
 WATCH_S = 180.0
 _PAUSE_S, _SLICE_S = 5.0, 0.5
 _MARGIN_S = 2.0
-"""Logs are asked for since a little before the change: a request takes its time."""
+"""Logs are requested from a little before the change on, because a request takes time."""
 
 
 class _Resolvers(Protocol):
-    """CoreDNS' pods. Everything may raise ClusterError: the cluster cannot be talked to. `Unknown.missing` is the right
-    without which something is not had."""
+    """CoreDNS pods. Every method may raise ClusterError: the cluster cannot be reached. `Unknown.missing`: the right
+    without which a value is unknown."""
 
     def pods(self) -> tuple[Pod, ...] | Unknown:
-        """Those that have not ended and are not being deleted."""
+        """The pods that have not ended and are not being deleted."""
         ...
 
     def metrics(self, pods: Collection[str], port: int) -> Mapping[str, str | Absent | Unknown]:
@@ -129,7 +129,7 @@ class _Resolvers(Protocol):
         ...
 
     def logs(self, pods: Collection[str], since_s: int) -> Mapping[str, str | Absent | Unknown]:
-        """What they printed in so many seconds."""
+        """Their output of the last `since_s` seconds."""
         ...
 
 
@@ -142,8 +142,8 @@ class _Clock(Protocol):
 
 @frozen
 class VerificationEdges:
-    """What looking needs of the world. `port` of the metrics, None where none is asked, and `unasked`: why not. `told`:
-    how often the process was told to end."""
+    """What the check needs from outside. `port`: None where metrics are not read, with the reason in
+    `no_metrics_reason`. `interrupts`: returns how often the process was told to end."""
 
     resolvers: _Resolvers
     port: int | None
@@ -155,7 +155,7 @@ class VerificationEdges:
 
 
 def failed_before(world: VerificationEdges) -> Mapping[str, float | None]:
-    """Reloads that have failed in each pod so far; who cannot be asked has an unknown number."""
+    """Failed reloads of each pod so far; None for a pod whose metrics cannot be read."""
     pods = world.resolvers.pods()
     if isinstance(pods, Unknown):
         return {}
@@ -170,12 +170,12 @@ def failed_before(world: VerificationEdges) -> Mapping[str, float | None]:
 
 
 def verified(wanted: ExpectedReload, begun_s: float, world: VerificationEdges, watch_s: float = WATCH_S) -> Verified:
-    """`begun_s`: when the change was made, by `world.clock`."""
+    """`started_s`: when the change was made, by the clock of `edges`."""
     return _Looking(wanted, begun_s, world, watch_s).to_the_end()
 
 
 class _Looking:
-    """Mutable: what was seen so far."""
+    """Mutable: the verification of each pod so far."""
 
     def __init__(self, wanted: ExpectedReload, begun_s: float, world: VerificationEdges, watch_s: float) -> None:
         self._wanted, self._begun_s, self._world, self._watch_s = wanted, begun_s, world, watch_s
@@ -194,7 +194,7 @@ class _Looking:
                 return Verified(stands, clock.monotonic() - began_s, left, unread)
 
     def _look(self) -> str:
-        """Why nobody knows, "" where it was looked at."""
+        """Check the pods once. Returns why the pods are unknown, or ""."""
         try:
             pods = self._world.resolvers.pods()
             if isinstance(pods, Unknown):
@@ -219,7 +219,7 @@ class _Looking:
         world, names = self._world, [pod.key for pod in pods]
         since_s = int(world.clock.monotonic() - self._begun_s + _MARGIN_S) + 1
         nowhere = Unknown(world.unasked)
-        # CoreDNS logs why it refuses before it counts it: asked in this order, a count comes with its reason.
+        # CoreDNS logs the reason before it counts a failure: in this order, a count comes with its reason.
         metrics = {} if world.port is None else world.resolvers.metrics(names, world.port)
         logs = world.resolvers.logs(names, since_s)
         for pod in pods:
@@ -229,7 +229,7 @@ class _Looking:
                 self._tell(pod.key, f"{pod.key}: {found.taken.value}{f', {found.why}' if found.why else ''}")
 
     def _waited(self, began_s: float) -> str:
-        """Until it is looked at again; else why it is not, a clause."""
+        """Wait until the next check. Returns why the check ends instead, a clause, or ""."""
         clock, until = self._world.clock, self._world.clock.monotonic() + _PAUSE_S
         while clock.monotonic() < until:
             if self._world.told():
@@ -240,7 +240,7 @@ class _Looking:
         return ""
 
     def _tell(self, about: str, line: str) -> None:
-        """What is new of it."""
+        """Report a line if it is new."""
         if self._said.get(about) != line:
             self._said[about] = line
             self._world.tell(line)

@@ -1,7 +1,7 @@
-"""A change of CoreDNS that was made: whether each of its pods has taken it up.
+"""Verification of a CoreDNS change: whether each pod has loaded the new Corefile.
 
-Belongs here: what a pod's metrics and log tell of the Corefile that it runs; what of a call is not accepted.
-Never here: asking pods, waiting (that is `apply`), what the change should be (that is `coredns_lameduck`).
+Belongs here: what a pod's metrics and log show about its Corefile, and the findings. Never here: requests to pods and
+waiting (`read`), the content of the change (`change`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.permissions import opt_in_of
 
-# What CoreDNS tells of the Corefile that it runs, in its metrics and in its log.
+# What CoreDNS reports about its Corefile, in its metrics and its log.
 #
-# The metric is there only after a reload (a pod that has started since has none), and it names the sum of the new
-# Corefile even where CoreDNS has refused that and goes on with the old one: only together with the count of failures
-# does it say anything. The log line comes when a configuration really runs, at the start as well. Sources: coredns,
+# The metric exists only after a reload (a new pod does not have it), and it names the sum of the new Corefile even if
+# CoreDNS refused that one and keeps the old one: it is only conclusive together with the count of failures. The log
+# line is printed when a configuration really runs, also at the start. Sources: coredns,
 # plugin/reload/{reload,metrics}.go; coremain/run.go.
 
 
@@ -43,8 +43,7 @@ _OWN_HOST = ("", "0.0.0.0", "::", "[::]")
 
 @frozen
 class Metrics:
-    """`digest`: of the Corefile that it read last, "" before any reload. `failed`: reloads that failed since it
-    started."""
+    """`digest`: of the Corefile that it read last, "" before any reload. `failed`: failed reloads since it started."""
 
     digest: str
     failed: float
@@ -52,14 +51,14 @@ class Metrics:
 
 @frozen
 class Logged:
-    """By the last line that says anything: `digest` of what runs, or why the new one does not (`refused`)."""
+    """From the last relevant line: `digest` of the running Corefile, or why the new one is not used (`refused`)."""
 
     digest: str = ""
     refused: str = ""
 
 
 def metrics_of(text: str) -> Metrics | None:
-    """None: it is not what the plugin reload tells."""
+    """None: not the metrics of the reload plugin."""
     failed = _FAILED.search(text)
     if failed is None:
         return None
@@ -68,8 +67,8 @@ def metrics_of(text: str) -> Metrics | None:
 
 
 def metrics_port(text: str) -> int | None:
-    """On which CoreDNS with that Corefile tells its metrics to others; None for nowhere: by default only its own pod
-    hears them (plugin/metrics: localhost:9153)."""
+    """The port on which CoreDNS with that Corefile exposes its metrics to other pods; None: by default only to its own
+    pod (plugin/metrics: localhost:9153)."""
     corefile = parse(text)
     if isinstance(corefile, CorefileRefusal):
         return None
@@ -93,26 +92,25 @@ def logged(text: str) -> Logged:
     return found
 
 
-# Whether a pod of CoreDNS runs the Corefile that was set.
+# Whether a CoreDNS pod runs the new Corefile.
 
 
 class Taken(str, Enum):
     VERIFIED = "verified"
     NOT_YET = "not yet"
-    REFUSED = "refused"  # CoreDNS goes on with the old one
+    REFUSED = "refused"  # CoreDNS keeps the old one
     UNKNOWN = "unknown"
 
     @property
     def over(self) -> bool:
-        """Nothing more comes of it until somebody does something."""
+        """Whether the state stays until a user acts."""
         return self in (Taken.VERIFIED, Taken.REFUSED)
 
 
 @frozen
 class ExpectedReload:
-    """`sums` by which CoreDNS calls the Corefile, () where its text does not tell them. `failed`: reloads that had
-    failed in each pod (``namespace/name``) before, None where that is not known; a pod that is not in there has come
-    since."""
+    """`sums`: the sums by which CoreDNS identifies the Corefile, () where its text does not determine them. `failed`:
+    failed reloads of each pod (``namespace/name``) before the change, None where unknown; other pods are newer."""
 
     sums: tuple[str, ...]
     failed: Mapping[str, float | None]
@@ -120,7 +118,7 @@ class ExpectedReload:
 
 @frozen
 class PodReload:
-    """Of one pod: its metrics, and what its log says since the change."""
+    """Observed on one pod: its metrics, and its log since the change."""
 
     metrics: str | Absent | Unknown
     log: str | Absent | Unknown
@@ -128,8 +126,7 @@ class PodReload:
 
 @frozen
 class PodVerification:
-    """`by`: who says so, "" for nobody; `why` is a clause, "" where nothing is to be explained. `missing`: the rights
-    without which it is not known."""
+    """`by`: the source, or ""; `why`: a clause, or "". `missing`: the rights without which the state is unknown."""
 
     pod: str
     node: str
@@ -168,7 +165,7 @@ def stand(pod: Pod, told: PodReload, wanted: ExpectedReload) -> PodVerification:
 
 
 def _by_metric(pod: Pod, metrics: Metrics, wanted: ExpectedReload) -> PodVerification:
-    """Its metric names the new one, which it does for one that was refused as well."""
+    """The metric names the new Corefile, which is also the case for a refused one."""
     before = wanted.failed.get(pod.key, 0.0)
     if before is None:
         why = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
@@ -180,7 +177,7 @@ def _by_metric(pod: Pod, metrics: Metrics, wanted: ExpectedReload) -> PodVerific
 
 
 def _doubts(pod: Pod, told: PodReload, metrics: Metrics | None, wanted: ExpectedReload) -> list[tuple[str, str]]:
-    """Why silence says nothing: its log is not had, and its metrics are not, or would not tell either."""
+    """Why no sign of a reload proves nothing: the log is missing, and the metrics are missing or not conclusive."""
     if isinstance(told.log, str):
         return []
     doubts = [_doubt("its log", told.log)]
@@ -201,8 +198,8 @@ def _doubt(what: str, found: Absent | Unknown) -> tuple[str, str]:
 
 @frozen
 class Verified:
-    """Of every pod, by name. `unread`: why the pods themselves are not known, a clause; `left`: why it was not looked
-    at any longer though something may still come."""
+    """The state of every pod, by name. `unread`: why the list of pods is unknown, a clause; `left`: why the check ended
+    although the state may still change."""
 
     stands: tuple[PodVerification, ...]
     seconds: float
@@ -217,15 +214,15 @@ class Verified:
         return bool(self.stands) and not self.unread and all(each.taken is Taken.VERIFIED for each in self.stands)
 
 
-# What it means that pods have taken the new Corefile up, or have not.
+# Findings about pods that have loaded the new Corefile or not.
 
 
 _DEPLOYMENT = Subject("Deployment", "coredns", "kube-system")
 
 
 def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tuple[Finding, ...]:
-    """`reloads`: CoreDNS looks by itself; where it does not, nobody was asked. `rolled`: its pods were made anew by the
-    same change."""
+    """`reloads`: CoreDNS reloads by itself; otherwise no pod was asked. `recreates_pods`: the same change recreated its
+    pods."""
     if not reloads:
         return (
             Finding.of(

@@ -1,15 +1,15 @@
-"""How long CoreDNS may, and should, go on answering after it was told to end: the shutdown budget.
+"""Shutdown budget of CoreDNS: how long it may and should answer after SIGTERM.
 
-Its end is: SIGTERM, `lameduck` (it answers all the while), then up to five seconds until its servers are closed, and
-SIGKILL when the grace period is over, in which the preStop hook is counted. Sources: coredns, plugin/health/health.go
+The sequence is: SIGTERM, `lameduck` (it still answers), then up to five seconds until its servers are closed, and
+SIGKILL at the end of the grace period, which includes the preStop hook. Sources: coredns, plugin/health/health.go
 (OnFinalShutdown) and core/dnsserver/server.go (graceTimeout); EKS best practices, scalability/cluster-services
 ("propagating new endpoints … between 1 to 10 seconds depending on the size of the cluster").
 
-What is in flight when lameduck ends is answered while the servers close: it is no part of the lower bound. Held against
-CoreDNS 1.13.1: of questions whose answer took 3 s, those of 0.1 s before the end of lameduck were answered.
+Queries in flight at the end of lameduck are answered while the servers close, so they do not add to the lower bound.
+Tested with CoreDNS 1.13.1: of queries whose answer took 3 s, those sent 0.1 s before the end of lameduck were answered.
 
-Readiness is no part of the sum: from its deletion on a pod is terminating in its EndpointSlices, whatever it says, and
-is sent nothing while another endpoint is ready.
+Readiness is not part of the sum: from its deletion on, a pod is terminating in its EndpointSlices, whatever its probe
+reports, and receives nothing while another endpoint is ready.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
 DEFAULT_GRACE_S = 30
-"""Of a pod that names none, and of EKS' CoreDNS."""
+"""Kubernetes' default, and that of EKS' CoreDNS."""
 CLOSING_S = 5
-"""So long the servers may take to close after `lameduck` (graceTimeout)."""
+"""Longest time to close the servers after `lameduck` (graceTimeout)."""
 MARGIN_S = 5
-"""Kept free at both ends: the time until all nodes have heard is an estimate, and a SIGKILL a second too early loses an
-answer (this tool's choice)."""
+"""Kept free at both ends: the propagation time is an estimate, and a SIGKILL a second too early loses an answer (this
+tool's choice)."""
 CLIENT_S = 5
-"""So long a client waits for an answer before it asks somebody else (resolv.conf(5), timeout)."""
+"""How long a client waits for an answer before it asks another server (resolv.conf(5), timeout)."""
 FASTEST_S, SLOWEST_S, SLOWEST_NODES = 1, 10, 1000
-"""Until every kube-proxy has heard that an endpoint is gone: the range is that of EKS' best practices; that it grows
-with the number of nodes up to a thousand is an inference (confidence: low)."""
+"""Until every kube-proxy has removed an endpoint: the range is that of EKS' best practices; that it grows with the
+number of nodes up to a thousand is an inference (confidence: low)."""
 
 
 @frozen
 class Shutdown:
-    """Of CoreDNS' pods; seconds. `lameduck_s` is that of all its health plugins together
+    """Shutdown settings of CoreDNS pods, in seconds. `lameduck_s`: of all health plugins together
     (`kubernetes.corefile_plugins.lameduck_s`)."""
 
     grace_s: int
@@ -56,8 +56,8 @@ class Shutdown:
 
 @frozen
 class ShutdownBudget:
-    """`least_s`: propagation and the margin. `most_s`: with more, it may be killed before it has closed; may be
-    negative. `advised_s`: with the margin, 0 at least."""
+    """`least_s`: propagation and the margin. `most_s`: with a longer lameduck it may be killed before its servers are
+    closed; may be negative. `advised_s`: `most_s` without the margin, at least 0."""
 
     shutdown: Shutdown
     propagation: Propagation
@@ -67,12 +67,12 @@ class ShutdownBudget:
 
     @property
     def fits(self) -> bool:
-        """There is a value that is long enough and leaves the margin."""
+        """Whether a value is long enough and leaves the margin."""
         return self.least_s <= self.advised_s
 
     @property
     def too_short(self) -> bool:
-        """For certain: no node hears of it so soon, or answers were seen to be lost after so long."""
+        """Certainly too short: no node is updated so soon, or answers were lost after so long in a measurement."""
         fastest = self.propagation.seconds if self.propagation.lost else FASTEST_S
         return self.shutdown.lameduck_s < fastest
 
@@ -82,49 +82,49 @@ class ShutdownBudget:
 
     @property
     def too_long(self) -> bool:
-        """It may be killed while it still closes its servers."""
+        """Whether it may be killed while its servers still close."""
         return self.shutdown.lameduck_s > self.most_s
 
     @property
     def tight(self) -> bool:
-        """It ends in time, with less than the margin."""
+        """Whether it ends in time, with less than the margin."""
         return self.advised_s < self.shutdown.lameduck_s <= self.most_s
 
 
 def propagation_s(nodes: int) -> int:
-    """At the worst, of a cluster of so many nodes."""
+    """Longest propagation time of a cluster with this number of nodes."""
     share = min(max(nodes, 0), SLOWEST_NODES) / SLOWEST_NODES
     return FASTEST_S + math.ceil((SLOWEST_S - FASTEST_S) * share)
 
 
 def budget(shutdown: Shutdown, nodes: int, measured: Propagation | None = None) -> ShutdownBudget:
-    """By what was measured, where that says something about so many nodes; else by the estimate."""
+    """From the measurement, if it applies to this number of nodes; otherwise from the estimate."""
     free = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
     known = measured if measured and measured.holds_for(nodes) else Propagation(propagation_s(nodes), nodes)
-    margin_s = MARGIN_S if known.lost or not known.measured_at else 0  # with a lameduck that was seen to be enough
+    margin_s = MARGIN_S if known.lost or not known.measured_at else 0  # none if measured without a loss
     return ShutdownBudget(shutdown, known, known.seconds + margin_s, free, max(0, free - MARGIN_S))
 
 
 def grace_for(lameduck_s: float, pre_stop_s: int = 0) -> int:
-    """The grace period that so long a `lameduck` needs, the margin included."""
+    """The grace period that `lameduck_s` needs, margin included."""
     return math.ceil(lameduck_s) + pre_stop_s + CLOSING_S + MARGIN_S
 
 
 def arithmetic(lameduck_s: float, shutdown: Shutdown) -> str:
-    """Why it fits or does not: ``lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s``."""
+    """Why it fits or not: ``lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s``."""
     parts = [f"preStop {shutdown.pre_stop_s} s"] if shutdown.pre_stop_s else []
     parts += [f"lameduck {lameduck_s:g} s", f"closing {CLOSING_S} s", f"margin {MARGIN_S} s"]
     needed = grace_for(lameduck_s, shutdown.pre_stop_s)
     return f"{' + '.join(parts)} = {needed} s of a grace period of {shutdown.grace_s} s"
 
 
-# What CoreDNS prints when something is wrong (knowledge/coredns_log_lines.json).
+# Log lines of CoreDNS about problems (knowledge/coredns_log_lines.json).
 
 
 @frozen
 class DnsLogSymptom:
-    """`parts` are all in such a line; `means` is a clause, `source` the part of CoreDNS that prints it. `fatal`:
-    CoreDNS ends with it."""
+    """`parts`: all are in such a line; `means`: a clause; `source`: the part of CoreDNS that logs it. `fatal`: CoreDNS
+    exits."""
 
     parts: tuple[str, ...]
     means: str
@@ -133,14 +133,14 @@ class DnsLogSymptom:
 
 
 SYMPTOMS = records(DnsLogSymptom, "coredns_log_lines")
-"""The first one that fits a line is what it says."""
+"""The first symptom that matches a line counts."""
 
 LONGEST = 240
 
 
 @frozen
 class LogSymptom:
-    """`times` lines of a log say so; `line` is the last of them."""
+    """`times`: number of matching lines of a log; `line`: the last of them."""
 
     symptom: DnsLogSymptom
     times: int
@@ -148,12 +148,12 @@ class LogSymptom:
 
 
 def tells(line: str) -> bool:
-    """Whether anything is read from such a line of a log."""
+    """Whether the line is a symptom."""
     return bool(symptoms(line))
 
 
 def symptoms(log: str) -> tuple[LogSymptom, ...]:
-    """What a log tells, in the order of `SYMPTOMS`."""
+    """The symptoms in a log, in the order of `SYMPTOMS`."""
     lines: dict[DnsLogSymptom, list[str]] = {}
     for line in log.splitlines():
         found = next((each for each in SYMPTOMS if all(part in line for part in each.parts)), None)
@@ -163,7 +163,7 @@ def symptoms(log: str) -> tuple[LogSymptom, ...]:
 
 
 def together(seen: Iterable[LogSymptom]) -> tuple[LogSymptom, ...]:
-    """Of several logs."""
+    """The symptoms of several logs."""
     sums: dict[DnsLogSymptom, LogSymptom] = {}
     for each in seen:
         before = sums.get(each.symptom)
@@ -171,7 +171,7 @@ def together(seen: Iterable[LogSymptom]) -> tuple[LogSymptom, ...]:
     return tuple(sums[each] for each in SYMPTOMS if each in sums)
 
 
-# A Corefile alone, without a cluster: whether a version of CoreDNS takes it, and how it would end.
+# A single Corefile, without a cluster: whether a version of CoreDNS accepts it, and its shutdown time.
 
 
 FILE = "File"
@@ -179,8 +179,8 @@ FILE = "File"
 
 @frozen
 class CorefileRead:
-    """`health` and `ready`: addresses, one for each block that has the plugin. `lameduck_s` is None where the text does
-    not tell it."""
+    """`health` and `ready`: addresses, one for each block with the plugin. `lameduck_s`: None where the text does not
+    determine it."""
 
     path: str
     version: Version
@@ -192,7 +192,7 @@ class CorefileRead:
 
     @property
     def shutdown_s(self) -> float | None:
-        """From SIGTERM to the end, at most."""
+        """Longest time from SIGTERM to the end."""
         return None if self.lameduck_s is None else self.lameduck_s + CLOSING_S
 
 
@@ -214,7 +214,7 @@ def read_corefile(text: str, path: str, version: Version) -> CorefileRead:
 
 
 def _refused(path: str, version: Version, found: JudgedCorefile) -> Iterator[Finding]:
-    """Each refusal is a finding, so that each has its line; CoreDNS stops at the first."""
+    """A finding for each refusal, so that each has its line; CoreDNS stops at the first."""
     for each in found.refusals:
         yield Finding.of(
             "dns-corefile-refused/by-version",

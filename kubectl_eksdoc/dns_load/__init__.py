@@ -1,7 +1,8 @@
-"""The program that asks DNS at a steady rate, wherever Python and dnspython are: on a desk, or in a pod of its own.
+"""DNS load generator: sends queries at a steady rate, on a workstation or in a pod.
 
-It is packed into one file and sent to where it runs: it knows nothing of the package around it, and nobody imports it.
+It is packed into one file and copied to where it runs: it does not depend on the package around it, and no package
+imports it.
 
-Belongs here: questions, their schedule, sockets, what came of each second, and how that is printed.
-Never here: the cluster, what the numbers mean, anything but the standard library and dnspython.
+Belongs here: queries, their schedule, sockets, the results of each second, and their output.
+Never here: the cluster, interpretation of the results, any dependency but the standard library and dnspython.
 """

@@ -1,6 +1,7 @@
-"""``python dns-load.pyz --plan JSON``: asks, prints what came of each second, and ends at its deadline or at SIGTERM.
+"""``python dns-load.pyz --plan JSON``: sends DNS queries, prints the results of each second, and ends at its deadline
+or at SIGTERM.
 
-Exit codes: 0, also when told to end; 2, the plan is none.
+Exit codes: 0, also after SIGTERM; 2, the plan is invalid.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kubectl_eksdoc.dns_load.exchanges import (
 
 _BEAT_S = 0.05
 _AFTER_S = 0.5
-"""A second is told so long after its last question must be over."""
+"""A second is printed this long after the timeout of its last query."""
 
 Tell = Callable[[int, dict[QueryStream, TalliedSecond]], object]
 
@@ -49,7 +50,7 @@ class LoadRun:
         self._kept = {stream: PersistentSocket() for stream in asked.streams if stream.transport == KEPT}
 
     def stop(self) -> None:
-        """No more questions; those that are open get their time. The second time they are given up."""
+        """Send no more queries; open queries may still be answered. The second call aborts them."""
         if self._stop.is_set():
             self._give_up.set()
         self._stop.set()
@@ -59,7 +60,7 @@ class LoadRun:
         return self._stop.is_set()
 
     async def run(self) -> None:
-        """Until the plan's time is over, or it is told to stop, and every question is over."""
+        """Run until the plan's time is over or `stop` is called, and every query is finished."""
         beat = asyncio.create_task(self._beat())
         try:
             await self._send()
@@ -83,7 +84,7 @@ class LoadRun:
             await asyncio.wait(set(self._open))
 
     async def _send(self) -> None:
-        """Each stream has its own moments, so that they are not all asked at once."""
+        """Each stream has its own offset, so that the streams do not send at the same time."""
         every, gap_s = self._asked.streams, 1 / self._asked.rate
         for number in range(round(self._asked.rate * self._asked.seconds)):
             for place, stream in enumerate(every):
@@ -96,7 +97,7 @@ class LoadRun:
     async def _until(self, when: float) -> None:
         left_s = when - self._loop.time()
         if left_s <= 0:
-            await asyncio.sleep(0)  # whoever is behind must still hear answers
+            await asyncio.sleep(0)  # while behind schedule, the loop must still receive responses
             return
         try:
             await asyncio.wait_for(self._stop.wait(), left_s)
@@ -124,7 +125,7 @@ class LoadRun:
             self.tally.hear(stream, FinishedQuery(due, sent, self._loop.time(), end, why))
 
     async def _beat(self) -> None:
-        """Notices when nobody was awake, and tells of what is settled."""
+        """Record when the event loop was blocked, and report finished seconds."""
         last, told = self._loop.time(), 0
         while True:
             await asyncio.sleep(_BEAT_S)

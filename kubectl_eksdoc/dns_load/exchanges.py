@@ -1,10 +1,10 @@
-"""One question and what comes back, over UDP or TCP, each from a socket of its own, as a resolver of libc has it.
+"""DNS queries and responses over UDP and TCP, each from a new socket, as the libc resolver does.
 
-A port that is used again would be a flow that kube-proxy already knows, and go where the last one went.
-`PersistentSocket` does that on purpose, as Envoy and other resolvers that keep their socket
+A reused source port would be a flow that kube-proxy already knows, and it would send the query where it sent the last
+one. `PersistentSocket` does that on purpose, like Envoy and other resolvers that keep their socket
 (kubernetes/kubernetes#125467).
 
-A question, as it is sent, and whether what came back answers it.
+Also the plan, the tally of each second, and the output.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ import dns.name
 import dns.rcode
 import dns.rdatatype
 
-# What is to be asked: the plan that the program is given, a JSON object.
+# The plan of the load, a JSON object.
 
 
 UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
 MOST_A_SECOND = 2000
-"""Of all streams together: more is no measurement, it is a flood."""
+"""Of all streams together: a higher rate would be a flood, not a measurement."""
 
 
 class BadPlan(ValueError):
-    """The plan cannot be carried out; the message says why."""
+    """The plan cannot be executed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class QueryStream:
 
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
-    """Seconds, and questions a second in each stream."""
+    """The plan. Times in seconds; `queries_per_second`: in each stream; `late_after`: a later response is `LATE`."""
 
     streams: tuple[QueryStream, ...]
     rate: float
@@ -72,7 +72,7 @@ class LoadSettings:
 def read(text: str) -> LoadSettings:
     """
     Raises:
-        BadPlan: it is no plan, or asks for what cannot be.
+        BadPlan: it is no plan, or its values are invalid.
     """
     try:
         found = json.loads(text)
@@ -104,7 +104,7 @@ def _streams(plan: dict[str, Any]) -> list[QueryStream]:
         raise ValueError(f"transports are {UDP} and {TCP}")
     made = []
     for target in plan["targets"]:
-        ipaddress.ip_address(target["address"])  # names would be resolved by what is measured
+        ipaddress.ip_address(target["address"])  # a name would be resolved by the DNS that is measured
         for transport in (*transports, *((KEPT,) if target.get("kept") else ())):
             made.append(QueryStream(str(target["name"]), transport, target["address"], int(target.get("port", 53))))
     return made
@@ -114,9 +114,8 @@ _GOOD = (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
 
 
 class DnsQuery:
-    """One of its own kind: with an id and a name that nobody has asked before, so that no answer of before fits it and
-    no cache knows it. The name is below one that the cluster's DNS answers itself, so what is upstream is not measured.
-    """
+    """A query with a unique id and a unique name: no earlier response matches it, and no cache has it. The name is
+    below one that the cluster's DNS serves itself, so upstream DNS is not measured."""
 
     def __init__(self, below: str, v6: bool) -> None:
         name = dns.name.from_text(f"eksdoc-{secrets.token_hex(6)}.{below}")
@@ -125,8 +124,8 @@ class DnsQuery:
         self.wire = self._asked.to_wire()
 
     def judged(self, wire: bytes) -> str | None:
-        """Nothing for an answer; why it is a bad one (``SERVFAIL``, ``truncated``, ``malformed``); None for what
-        is not meant for this question."""
+        """Empty for a valid response; the reason for an invalid one (``SERVFAIL``, ``truncated``, ``malformed``); None
+        for a response to another query."""
         if wire[:2] != self.wire[:2]:
             return None
         try:
@@ -145,13 +144,13 @@ _LARGEST = 65535
 
 
 class QueryResult(str, Enum):
-    """What became of a question."""
+    """The result of a query."""
 
     ANSWERED = "answered"
-    LATE = "late"  # an answer, after more time than applications like
-    LOST = "lost"  # nothing within the timeout
-    REFUSED = "refused"  # nobody listens there, or the way there is closed: told at once
-    FAILED = "failed"  # an answer that is none: SERVFAIL, REFUSED, truncated
+    LATE = "late"  # a response after the time that applications tolerate
+    LOST = "lost"  # no response within the timeout
+    REFUSED = "refused"  # an immediate error: no listener, or the path is closed
+    FAILED = "failed"  # an unusable response: SERVFAIL, REFUSED, truncated
 
 
 _CLOSED = {
@@ -161,11 +160,12 @@ _CLOSED = {
     errno.EPIPE: "closed",
     errno.EHOSTUNREACH: "unreachable",
 }
-"""What the other side, or somebody on the way, tells. A network without a route (ENETUNREACH) is our own fault."""
+"""Errors reported by the target or by a device on the path. A network without a route (ENETUNREACH) is an error of this
+machine."""
 
 
 class PersistentSocket(asyncio.DatagramProtocol):
-    """One UDP socket for all questions of a stream. Mutable."""
+    """One UDP socket for all queries of a stream. Mutable."""
 
     def __init__(self) -> None:
         self._open: dict[asyncio.Future[str], DnsQuery] = {}
@@ -173,9 +173,9 @@ class PersistentSocket(asyncio.DatagramProtocol):
         self._opening = asyncio.Lock()
 
     async def exchange(self, stream: QueryStream, question: DnsQuery) -> str:
-        """As `_udp`; the socket is opened with the first question."""
+        """As `_udp`; the socket is opened with the first query."""
         loop = asyncio.get_running_loop()
-        async with self._opening:  # a question that is due meanwhile opens no second one
+        async with self._opening:  # a concurrent query must not open a second socket
             if self._transport is None:
                 where = (stream.address, stream.port)
                 self._transport, _ = await loop.create_datagram_endpoint(lambda: self, remote_addr=where)
@@ -193,7 +193,7 @@ class PersistentSocket(asyncio.DatagramProtocol):
                 answer.set_result(judged)
 
     def error_received(self, exc: Exception) -> None:
-        """An ICMP error does not tell which question it is about: it ends the oldest."""
+        """An ICMP error does not identify its query: it ends the oldest one."""
         oldest = next((answer for answer in self._open if not answer.done()), None)
         if oldest is not None:
             oldest.set_exception(exc)
@@ -206,10 +206,10 @@ class PersistentSocket(asyncio.DatagramProtocol):
 async def ask(
     stream: QueryStream, question: DnsQuery, timeout_s: float, kept: PersistentSocket | None = None
 ) -> tuple[QueryResult, str]:
-    """What became of it, and the reason if it was `FAILED` or `REFUSED`. `kept`: by which it is asked, if any.
+    """The result, and the reason if it is `FAILED` or `REFUSED`. `persistent_socket`: the socket to use, if any.
 
     Raises:
-        OSError: this machine cannot ask (no sockets left, no memory); nothing is known of the other one.
+        OSError: this machine cannot send (no sockets, no memory); it says nothing about the target.
     """
     how = kept.exchange if kept is not None else _udp if stream.transport == UDP else _tcp
     try:
@@ -267,18 +267,20 @@ async def _exactly(sock: socket.socket, length: int) -> bytes:
     return held
 
 
-# What came of the questions of each second, and which of it can be believed.
+# Results of each second, and which of them are reliable.
 
 
 STALL_S = 0.2
-"""Sent so much after it was due, a question is one of another second; awake so much too late, answers were not seen."""
+"""A query that was sent this late belongs to another second; while the loop is blocked this long, responses are not
+seen."""
 
 _ROUNDING_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedQuery:
-    """One question: when it was due, sent and over, in the loop's seconds; `sent` None: it was not, by our fault."""
+    """One query: when it was due, sent and ended, in the event loop's seconds; `sent` None: this machine was too busy
+    to send it."""
 
     due: float
     sent: float | None
@@ -289,7 +291,7 @@ class FinishedQuery:
 
 @dataclass
 class Stalls:
-    """When this program was not awake, in its order. Mutable."""
+    """Times in which this program was blocked, in order. Mutable."""
 
     spans: list[tuple[float, float]] = field(default_factory=list)
 
@@ -298,7 +300,7 @@ class Stalls:
             self.spans.append((begin, end))
 
     def within(self, begin: float, end: float) -> float:
-        """Seconds of that time."""
+        """Blocked seconds within that time."""
         first = bisect.bisect_left(self.spans, begin, key=lambda span: span[1])
         found = 0.0
         for from_s, until_s in self.spans[first:]:
@@ -310,7 +312,7 @@ class Stalls:
 
 @dataclass
 class TalliedSecond:
-    """Of one stream. `unsure`: sent, but what became of it is our own fault as likely as not; `unsent`: due, but this
+    """The tally of one stream. `uncertain`: sent, but the result may be due to this machine; `unsent`: due, but this
     machine was too busy. Mutable."""
 
     sent: int = 0
@@ -331,7 +333,7 @@ class TalliedSecond:
 
 
 class Tally:
-    """Mutable: it hears of every question when it is over, and tells of each second once."""
+    """Collects finished queries, and returns each second once. Mutable."""
 
     def __init__(self, asked: LoadSettings, began: float) -> None:
         self._asked = asked
@@ -347,7 +349,7 @@ class Tally:
         self._ended[self.second_of(ended.due)][stream].append(ended)
 
     def take(self, number: int) -> dict[QueryStream, TalliedSecond]:
-        """Of one second, in which nothing is open any more; it is forgotten but for the sum."""
+        """The tally of one second without open queries; only its sum is kept."""
         heard = self._ended.pop(number, {})
         found = {stream: self._counted(heard[stream]) for stream in self._asked.streams if stream in heard}
         for stream, second in found.items():
@@ -356,7 +358,7 @@ class Tally:
 
     @property
     def numbers(self) -> list[int]:
-        """Seconds that were not taken yet."""
+        """The seconds that were not returned yet."""
         return sorted(self._ended)
 
     @property
@@ -382,7 +384,8 @@ class Tally:
         return second
 
     def _believed(self, one: FinishedQuery, sent: float) -> QueryResult | None:
-        """None: it cannot be told. Who refuses or answers badly does so whoever is busy."""
+        """The result, or None if it is uncertain. A refusal or an invalid response is reliable even if this machine was
+        busy."""
         if one.end in (None, QueryResult.REFUSED, QueryResult.FAILED):
             return one.end
         awake_s = one.over - sent - self.stalls.within(sent, one.over)
@@ -398,7 +401,7 @@ _QUANTILES = (0.5, 0.99, 1.0)
 
 
 class LinePrinter:
-    """Mutable: it writes to a stream, a whole line at a time."""
+    """Prints one JSON line at a time. Mutable."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -412,7 +415,7 @@ class LinePrinter:
             self._line({"t": number, **_named(stream), **counts(second)})
 
     def over(self, told: bool, sums: dict[QueryStream, TalliedSecond]) -> None:
-        """`told` to end, not by its deadline."""
+        """`was_stopped`: by a signal, not by the deadline."""
         ending = "told" if told else "deadline"
         self._line({"end": ending, "sum": [{**_named(stream), **counts(sums[stream])} for stream in sums]})
 
@@ -440,7 +443,8 @@ def counts(second: TalliedSecond) -> dict[str, Any]:
 
 
 def quantiles(latencies: Sequence[float]) -> list[float] | None:
-    """In milliseconds: the least of them that so large a share does not exceed (nearest rank)."""
+    """Latency quantiles in milliseconds (nearest rank): the smallest latency that at least this share does not
+    exceed."""
     if not latencies:
         return None
     ordered = sorted(latencies)

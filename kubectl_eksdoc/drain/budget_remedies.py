@@ -1,7 +1,7 @@
-"""What to do about a budget that lets nothing go: each a sentence and a command that can be pasted.
+"""Remedies for a PodDisruptionBudget that blocks evictions: each is a sentence and a command that can be pasted.
 
-A changed budget or number of replicas is put through the controller's arithmetic first, and is only proposed if it
-lets a pod go once all are Ready.
+A changed budget or number of replicas is first checked with the disruption controller's arithmetic, and is only
+proposed if it allows an eviction once all pods are Ready.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .nodes import DrainContext
 from .outcome import BudgetVerdict
 
 MAX_EXTRA_REPLICAS = 10
-"""More replicas than this just to be able to drain is no advice."""
+"""More additional replicas than this are not proposed."""
 
 
 def for_budget(
     survey: DrainContext, budget: Budget, blocked: BudgetVerdict, code: Code, counted: Sequence[Pod]
 ) -> tuple[Remedy, ...]:
-    """What frees `counted`, the pods under `budget` that it must allow; the least intrusive first."""
+    """Remedies that let `counted` go, the pods that count against `budget`; the least intrusive first."""
     if code is Code.of("budget-sync-failed"):
         return tuple(_without_scale(survey, budget, counted))
     if blocked is BudgetVerdict.BLOCKED_FOREVER:
@@ -80,7 +80,7 @@ def _never_allows(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) 
 
 
 def _scale_up(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> Remedy | None:
-    """More replicas for that one of the budget's workloads that needs the fewest more; None where none helps."""
+    """More replicas for the workload of the budget that needs the fewest more; None where none helps."""
     best: tuple[int, int, Pod] | None = None
     for pod in {p.owner.uid: p for p in pods if p.owner is not None and not p.deleting}.values():
         counted = _counted_workload(survey, pod)
@@ -91,17 +91,17 @@ def _scale_up(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> Reme
 
 
 def _counted_workload(survey: DrainContext, pod: Pod) -> Workload | None:
-    """The workload whose wanted replicas the controller adds up for this pod, where we know it."""
+    """The workload whose desired replicas the controller adds up for this pod, if it is known."""
     top, owner = survey.top_of(pod), survey.top_owner(pod)
     if top is None or owner is None or top.kind not in filters.SCALED_BY_HAND:
         return None
     if top.uid != owner.uid and (owner.kind == "Deployment" or survey.wanted_by.get(owner.uid) != top.replicas):
-        return None  # its real owner was not read, or has its replicas spread over several ReplicaSets
+        return None  # its real owner was not read, or spreads its replicas over several ReplicaSets
     return top
 
 
 def _replicas_that_allow_one(survey: DrainContext, budget: Budget, pods: Sequence[Pod], top: Workload) -> int | None:
-    """The smallest number of replicas of `top` at which the budget allows a disruption, None when none does."""
+    """The smallest number of replicas of `workload` at which the budget allows a disruption; None when none does."""
     known = dict(_asked_for(survey.scales, pods))
     for wanted in range(top.replicas + 1, top.replicas + 1 + MAX_EXTRA_REPLICAS):
         known[top.kind, top.namespace, top.name] = replace(top, replicas=wanted)
@@ -112,7 +112,7 @@ def _replicas_that_allow_one(survey: DrainContext, budget: Budget, pods: Sequenc
 
 
 def _asked_for(scales: Scales, pods: Iterable[Pod]) -> Iterable[tuple[tuple[str, str, str], Workload]]:
-    """The entries of the index that are looked at for `pods`: their owners, and the owners of these."""
+    """The entries of the index that are read for `pods`: their owners, and the owners of these."""
     for pod in pods:
         owner = pod.owner
         for _ in range(2):
@@ -125,10 +125,10 @@ def _asked_for(scales: Scales, pods: Iterable[Pod]) -> Iterable[tuple[tuple[str,
 
 
 def _loosened(survey: DrainContext, budget: Budget, *, without_scale: bool = False) -> Budget | None:
-    """The budget as it should be to let exactly one of its pods go; None where no rule does.
+    """The budget changed so that it allows exactly one disruption; None where no rule does.
 
-    maxUnavailable follows later changes of scale, so it is preferred where the controller can compute it: not
-    `without_scale`, where it says that it cannot.
+    maxUnavailable follows later changes of scale, so it is preferred. It is not used `without_scale`, where the
+    controller reports that it cannot compute it.
     """
     pods = survey.guards.pods(budget)
     nothing_wanted = replace(budget, min_available=Amount(0), max_unavailable=None)
@@ -146,7 +146,7 @@ def _change(budget: Budget, to: Budget) -> str:
 
 
 def _rule(budget: Budget) -> str:
-    """A merge patch to the rule of `budget` as JSON text; null removes a field."""
+    """A merge patch of the rule of `budget` as JSON text; null removes a field."""
     low, high = _json(budget.min_available), _json(budget.max_unavailable)
     return f'{{"spec": {{"minAvailable": {low}, "maxUnavailable": {high}}}}}'
 

@@ -1,4 +1,4 @@
-"""What each budget means for this drain: how many of its pods may go at once, or why none can."""
+"""Verdict on each PodDisruptionBudget in this drain: how many of its pods may go at once, or why none can."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _BLOCKING = {
 
 @frozen
 class JudgedBudget:
-    """A budget against the pods on targets it selects.
+    """A budget judged against the pods that it selects on targets.
 
-    `counted` are those it must allow; the others (not Ready where its policy lets them go, finished,
-    Pending, replaced by a rollout) go without it. `blocked` is why none of the counted can go, None when `per_round`
-    of them can. `past` are those that are deleted, since it would not let them go and the user named them.
+    `counted`: the pods whose eviction it must allow. The others (not Ready where its policy lets them go, finished,
+    Pending, replaced by a rollout) go without it. `blocked`: why none of the counted pods can go; None when `per_round`
+    of them can. `past_budget`: pods that the user named and that are deleted, as the budget would not let them go.
     """
 
     budget: Budget
     on_targets: tuple[Pod, ...]
     counted: tuple[Pod, ...]
     counted_uids: frozenset[str]
-    shared: tuple[Pod, ...]  # also under another budget
+    shared: tuple[Pod, ...]  # also selected by another budget
     blocked: BudgetVerdict | None
     code: Code | None
     per_round: int
@@ -64,17 +64,17 @@ class JudgedBudget:
 
     @property
     def rounds(self) -> int:
-        """Uses of the budget that all its counted pods take, 0 when none can go."""
+        """Rounds that all its counted pods take, 0 when none can go."""
         return -(-len(self.counted) // self.per_round) if self.per_round else 0
 
     @property
     def most_away(self) -> int:
-        """So many of its pods may be away at once when all others are Ready again, or more than now."""
+        """The most of its pods that may be away at once: now, or when all others are Ready again."""
         status = self.recomputed or self.budget.status
         return max(self.per_round, status.expected - status.desired)
 
     def counts(self, pod: Pod) -> bool:
-        """Whether evicting `pod`, which it selects, uses it up."""
+        """Whether evicting `pod`, which it selects, counts against it."""
         return pod.uid in self.counted_uids
 
     @property
@@ -135,7 +135,7 @@ def judge(survey: DrainContext, budget: Budget, on_targets: Sequence[Pod]) -> Ju
 
 
 def _once_over(survey: DrainContext, budget: Budget, pods: Sequence[Pod], holds: Sequence[budgets.Hold]) -> int:
-    """How many disruptions it allows when its same-name holds have ended."""
+    """How many disruptions it allows after its same-name holds have ended."""
     names = {hold.pod for hold in holds}
     disrupted = {name: granted for name, granted in budget.disrupted.items() if name not in names}
     result = _recomputed(survey, replace(budget, disrupted=disrupted), pods)
@@ -143,7 +143,7 @@ def _once_over(survey: DrainContext, budget: Budget, pods: Sequence[Pod], holds:
 
 
 def _held_by_name(judged: JudgedBudget, holds: Sequence[budgets.Hold]) -> tuple[Finding, ...]:
-    """It blocks nothing: it passes, at a time that is known."""
+    """This does not block: it ends at a known time."""
     budget, names = judged.budget, ", ".join(hold.pod for hold in holds)
     return (
         Finding.of(
@@ -162,7 +162,7 @@ def _recomputed(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> bu
 
 
 def _lags(budget: Budget) -> bool:
-    """Its status was computed for another spec, or not at all: no news that it differs."""
+    """Whether its status was computed for another spec, or could not be computed: then a difference is expected."""
     return _behind(budget) or budget.condition_reason == budgets.SYNC_FAILED
 
 
@@ -173,7 +173,7 @@ def _behind(budget: Budget) -> bool:
 def _blocked(
     survey: DrainContext, budget: Budget, pods: Sequence[Pod], allowed: int, disagrees: bool
 ) -> tuple[BudgetVerdict | None, Code | None]:
-    """Why an eviction it must count is refused; the lasting reasons before the passing ones."""
+    """Why an eviction that it must count is refused; lasting reasons before temporary ones."""
     refusal = refused_by(budget)
     if budget.condition_reason == budgets.SYNC_FAILED and refusal is not None:
         return BudgetVerdict.BLOCKED_FOREVER, Code.of("budget-sync-failed")
@@ -196,7 +196,7 @@ def _blocked(
 def _full_health(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> int:
     """Disruptions allowed if all its pods were Ready; where owners are not known, by the controller's own count.
 
-    A count that was made for another spec says nothing: 1 then, for it may allow one.
+    A count for another spec proves nothing: the result is then 1, as the budget may allow one.
     """
     full = budgets.full_health_allowed(budget, pods, survey.scales)
     if full is not None:
@@ -311,11 +311,12 @@ def several_budgets(survey: DrainContext, pod: Pod, guards: Sequence[Budget]) ->
     )
 
 
-# Pods that the user named to be deleted past their budgets (``--delete-past-budget``): what that costs is said.
+# Pods that are deleted past their budgets (``--delete-past-budget``): the findings report the cost.
 
 
 def past_budgets(survey: DrainContext, pod: Pod, guards: Sequence[Budget]) -> RuleResult:
-    """`pod`, which one of `guards` does not let go, or all of them together, is deleted all the same."""
+    """The result for `pod`, which is deleted although one of its budgets, or all of them together, blocks its
+    eviction."""
     costs = "; ".join(_cost(survey, budget) for budget in guards)
     subject = Subject("Pod", pod.name, pod.namespace)
     finding = Finding.of("past-budget", subject, (where(pod),), budgets=_named(guards), costs=costs)
@@ -325,7 +326,7 @@ def past_budgets(survey: DrainContext, pod: Pod, guards: Sequence[Budget]) -> Ru
 def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:
     """
     Raises:
-        UsageError: a pod that is to be deleted past its budget does not exist.
+        UsageError: a pod of ``--delete-past-budget`` does not exist.
     """
     known = {pod.key for pod in cluster.pods} if policy.delete_past_budget else set()
     missing = sorted(policy.delete_past_budget - known, key=natural)
@@ -336,7 +337,7 @@ def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:
 
 
 def _cost(survey: DrainContext, budget: Budget) -> str:
-    """How many healthy pods are left once all that are named have gone, of how many that are wanted."""
+    """How many healthy pods remain after all named pods are deleted, of how many expected, and how many are desired."""
     if budget.condition_reason == SYNC_FAILED:
         return f"how many pods {budget.key} wants is not known, its controller cannot compute it"
     going = sum(

@@ -1,7 +1,7 @@
-"""Which order is best: each is tried whole, with places and times, and the best is kept.
+"""Search for the best drain order: each candidate is simulated with places and times, and the best is kept.
 
-Belongs here: the search over orders, and what comes of the one that is chosen.
-Never here: how an order is made, where pods land, how long it takes (that is below).
+Belongs here: the search over orders, and the result of the chosen one.
+Never here: how an order is generated, where pods are placed, how long an order takes (these are imported modules).
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from .rounds import (
 )
 from .simulation import simulate
 
-# What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that.
+# The result of one order: nodes in their turns, reserved places, and the simulated run of exactly this order.
 
 
 @frozen
 class TriedOrder:
-    """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
+    """One order that was tried: its simulated duration in seconds, and how many nodes it could not drain."""
 
     name: str
     makespan_s: float
@@ -60,8 +60,8 @@ class TriedOrder:
 
 
 class Score(NamedTuple):
-    """By which of two plans the smaller is better: nodes that are not drained, evictions that are not made, seconds,
-    replacements that wait for new nodes, pods away at once."""
+    """Sort key of a plan, the smaller the better: nodes that are not drained, evictions (negated: more is better),
+    seconds, replacements that wait for new nodes, most pods away at once."""
 
     not_drained: int
     evictions: int  # negated
@@ -72,10 +72,10 @@ class Score(NamedTuple):
 
 @frozen
 class OrderedPlan:
-    """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
-    order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
-    this, None where it is not known. `ground` holds what is reserved. `cut`: the effort was used up before
-    the search came to its end."""
+    """The plan for one order, including the verdicts after placement. `name`: name of the order. `start_order`: nodes
+    in the order in which they are started; `started_s`: when each is started in the run that reserved its places.
+    `typical_run`: the run of exactly this plan, None where it is not known. `reservations`: holds the reserved places.
+    `effort_exhausted`: the search stopped because its effort (``--effort``) was used up."""
 
     name: str
     judgement: Judgement
@@ -92,7 +92,7 @@ class OrderedPlan:
 
     @property
     def course(self) -> TimedPlan:
-        """What is to be timed."""
+        """The input of the time estimate."""
         waits = self.landing.waits
         evicted = {task.pod.uid for tasks in self.work.tasks.values() for task in tasks} if waits else set()
         return TimedPlan(
@@ -108,7 +108,7 @@ class OrderedPlan:
         )
 
     def score(self, targets: int) -> Score:
-        """Of so many nodes that could be drained."""
+        """The score, where `target_count` nodes could be drained."""
         course, timeline = self.course, self.usual.timeline if self.usual is not None else None
         return Score(
             targets - len(self.activation),
@@ -119,13 +119,14 @@ class OrderedPlan:
         )
 
 
-# One order tried whole: places reserved as nodes are drained in virtual time, and what that comes to.
+# Simulation of one order: places are reserved as nodes are drained in virtual time.
 
 
 @frozen
 class OrderTrial:
-    """`order` is what was tried: `nodes` are those of it that were drained, `refused` the others, for whose pods there
-    was no room. `gates` by node, from 1, empty where nodes do not wait for waves."""
+    """The result of one simulated order. `order`: the order that was tried; `drained`: its nodes that were drained;
+    `refused_nodes`: the others, for whose pods there was no room. `gated_waves`: node → wave, from 1; empty where nodes
+    do not wait for waves."""
 
     name: str
     order: tuple[str, ...]
@@ -136,11 +137,11 @@ class OrderTrial:
 
 
 _Moves = tuple[str, list[Move]]
-"""A node, and the evictions of its pods."""
+"""A node name, and the simulated evictions of its pods."""
 
 
 class Trials:
-    """Tries orders of the same work, one after the other, on one ground."""
+    """Simulates orders of the same evictions, one after the other, with one set of reservations."""
 
     def __init__(self, world: DrainContext, work: NodeTasks, clock: EvictionTimes) -> None:
         self._world = world
@@ -158,23 +159,23 @@ class Trials:
         for node, tasks in work.tasks.items():
             self.ground.expect(node, coming_again(tasks))
             self.moves[node] = clock.moves(tasks, crowded=crowded)
-        self.latest: OrderTrial | None = None  # what the ground holds
+        self.latest: OrderTrial | None = None  # the trial whose places `reservations` holds
 
     def run(self, name: str, order: Sequence[str]) -> OrderTrial:
-        """Drain the nodes in that order, as far as there is room."""
+        """Simulate the drain of the nodes in this order, as far as there is room."""
         surge = self._world.policy.surge
         self.latest = trial = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
         return trial
 
     def reserve(self, trial: OrderTrial) -> None:
-        """Have the ground hold what it held after that trial."""
+        """Make `reservations` hold the places of this trial again."""
         if self.latest is not trial:
             self._admitted(trial.order) if self._world.policy.surge is None else self.run(trial.name, trial.order)
             self.latest = trial
 
     def score(self, trial: OrderTrial) -> Score | None:
-        """What the plan for it will come to, where that is clear by now: some nodes have no room, and are left out, for
-        no node joins; the run of exactly that is the one of the trial."""
+        """The score of the plan where the trial alone tells it (no node joins, and some nodes are left out for lack of
+        room: the plan's run is then that of the trial); else None."""
         if not (self._leaves_out and trial.refused):
             return None
         evictions, timeline = sum([len(self.work.tasks[node]) for node in trial.nodes]), trial.timeline
@@ -182,12 +183,12 @@ class Trials:
         return Score(len(trial.refused), -evictions, makespan_s, 0, timeline.peak_away)
 
     def landing(self) -> ReplacementPlaces:
-        """Where everything lands in the latest trial, or why it does not."""
+        """The places of the replacements in the latest trial, and the pods without a place."""
         assert self.latest is not None, "nothing was tried"
         return self.ground.landing((*self.latest.nodes, *self.latest.refused))
 
     def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> OrderTrial:
-        """No node joins, so that it is clear from the beginning for which nodes there is room."""
+        """Without new nodes it is known from the start for which nodes there is room."""
         there = self._admitted(order)
         admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
@@ -199,13 +200,13 @@ class Trials:
     def _admitted(self, order: Sequence[str]) -> set[str]:
         self.ground.begin()
         there = {node for node in order if self.ground.admit(node, thorough=False)}
-        # A node that is drained may let others go: its pods are in nobody's way any more.
+        # A drained node may allow others to be drained: its pods are no longer in the way of other placements.
         while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
             there |= more
         return there | {n for n in order if n not in there and self.ground.admit(n, thorough=True, partly=True)}
 
     def _renewing(self, name: str, order: Sequence[str]) -> OrderTrial:
-        """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
+        """Leave out nodes that find no room after all earlier waves are replaced, and simulate again without them."""
         out: set[str] = set()
         while True:
             self.ground.begin()
@@ -226,16 +227,16 @@ class Trials:
         return [(node, self.moves[node]) for node in order]
 
 
-# The search for an order: what is likely best first, then the others, as long as the effort allows and it may help.
+# The search for an order: the most promising first, then others while the effort allows and improvement is possible.
 
 
 SOONEST = "soonest"
 GIVEN = "given"
 RESTARTS = 32
-"""Variations of the best order that are tried when the named ones have been."""
+"""Variations of the best order that are tried after the named orders."""
 
 ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
-"""In which order the named orders are tried when there is not room for all nodes at once."""
+"""The sequence in which the named orders are tried when there is not room for all nodes at once."""
 
 
 def best_of(
@@ -244,14 +245,14 @@ def best_of(
     finish: Callable[[OrderTrial], OrderedPlan],
     in_vain: Callable[[OrderedPlan], bool],
 ) -> tuple[OrderedPlan, tuple[TriedOrder, ...]]:
-    """The best of what comes of the orders that are tried, and all of them, the best first.
+    """The best plan among the orders that are tried, and all tried orders, the best first.
 
-    `finish` makes of a trial all that comes of it; what the ground holds at the end is what the best has reserved.
-    `in_vain`: the best so far shows already that everything has to be chosen again.
+    `plan_for_trial` builds the plan for a trial. At the end the reservations hold the places of the best order.
+    `is_futile`: whether the best plan so far shows that the pods have to be judged again, so that the search can stop.
     """
     search = _Search(world, trials)
     made: list[tuple[Score, int, OrderTrial]] = []
-    plans: dict[int, OrderedPlan] = {}  # where the score of a trial is not clear without its plan
+    plans: dict[int, OrderedPlan] = {}  # where the score of a trial needs its plan
     evictions, spent, cut = max(trials.work.evictions, 1), 0, False
     for number, (name, order) in enumerate(search.orders()):
         trial = trials.run(name, order)
@@ -260,7 +261,7 @@ def best_of(
             plans[number] = finish(trial)
             score = plans[number].score(len(trials.work.tasks))
         made.append((score, number, trial))
-        made.sort(key=lambda each: each[:2])  # of equal ones the first tried stays first
+        made.sort(key=lambda each: each[:2])  # of equal scores the first tried stays first
         search.best = made[0][2]
         best = plans.get(made[0][1])
         spent += evictions
@@ -275,7 +276,7 @@ def best_of(
 
 
 class _Search:
-    """Which order to try next. `best` is the best so far."""
+    """Generates the next order to try. `best_trial` is the best so far."""
 
     def __init__(self, world: DrainContext, trials: Trials) -> None:
         self._world = world
@@ -286,7 +287,7 @@ class _Search:
 
     @property
     def forced(self) -> bool:
-        """Whether the user says which order is taken."""
+        """Whether the user chose the order."""
         policy = self._world.policy
         return bool(policy.order_nodes) or policy.order != AUTO
 
@@ -310,7 +311,7 @@ class _Search:
             yield f"{self.best.name.partition('~')[0]}~{seed}", self._for_good_last(order)
 
     def _for_good_last(self, order: list[str]) -> list[str]:
-        """What uses a budget up for good must leave the others theirs, in later waves, too."""
+        """Nodes that use up a budget permanently go last: the others need it too, also in later waves."""
         return sorted(order, key=lambda node: any(task.for_good for task in self._work.tasks[node]))
 
     def good_enough(self, chosen: OrderedPlan) -> bool:
@@ -358,11 +359,11 @@ class _Search:
         return found
 
 
-# From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds.
+# From verdicts to the plan's order: the best order that was found, its left-out nodes and its rounds.
 
 
 def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
-    """UIDs of those that were to be restarted until places were reserved."""
+    """UIDs of the pods that were to be restarted before places were reserved, and are blocked after that."""
     going = {
         p.pod.uid
         for on in before.pods.values()
@@ -374,10 +375,10 @@ def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
 
 
 def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
-    """Order what can go, and reserve places for it.
+    """Order the pods that can be evicted, and reserve places for their replacements.
 
-    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then. No more
-    orders are tried once the best so far leaves a single that is to be restarted without a place: see `plan.settled`.
+    A pod blocks its node, which is then left out, if it finds no place or its budget is permanently used up. The search
+    ends early when the best order leaves a single replica no place for its restart (see `plan.judge_and_order`).
     """
     clock, before = EvictionTimes(world), judgement
     while True:
@@ -390,14 +391,14 @@ def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
         )
         if not best.order.refused:
             return replace(best, tried=tried)
-        # Others may have had their places in the successors of the nodes that are left out now: all begins anew.
+        # Other pods may have had places on new nodes in the place of nodes that are left out now: start again.
         judgement = _used_up(judgement, best.order)
 
 
 def finished(
     world: DrainContext, judgement: Judgement, trials: Trials, clock: EvictionTimes, trial: OrderTrial
 ) -> OrderedPlan:
-    """All that comes of a trial: who stays after all, the rounds, and the run of exactly that."""
+    """The plan of a trial: pods that stay after all, the rounds, and the run of exactly this plan."""
     landing = trials.landing()
     after, work = judgement, trials.work
     if landing.homeless:
@@ -415,7 +416,7 @@ def finished(
 
 
 def timed(made: OrderedPlan) -> OrderedPlan:
-    """`made` with the run of exactly that, and its nodes in the order in which that empties them, wave by wave."""
+    """`choice` with its simulated run, and its nodes in the order in which that empties them, wave by wave."""
     usual, order = made.usual or usual_run(made.clock, made.course), made.order
     if made.name != GIVEN:
         empty_s = {span.node: span.empty_s for span in usual.timeline.nodes}
@@ -431,7 +432,7 @@ def waves_of(
     needs: Mapping[str, Sequence[str]],
     kept: Mapping[str, int],
 ) -> NodeWaves:
-    """The waves in which nodes go; those of `kept` keep theirs, for their places were found in these waves."""
+    """The waves of nodes. Nodes of `fixed_waves` keep theirs: their places were reserved in these waves."""
     begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
     there = set(activation)
     generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
@@ -440,7 +441,7 @@ def waves_of(
 
 
 def without_homeless(world: DrainContext, judgement: Judgement, landing: ReplacementPlaces) -> Judgement:
-    """What finds no place is blocked, or waits for a new node."""
+    """`judgement` after placement: a pod without a place is blocked, or waits for a new node."""
     judged = places.AfterPlacement(world, landing).judged
     without = {homeless.node for homeless in landing.homeless.values()}
     pods = {name: tuple(map(judged, judgement.pods[name])) for name in judgement.pods if name in without}
@@ -448,7 +449,7 @@ def without_homeless(world: DrainContext, judgement: Judgement, landing: Replace
 
 
 def _used_up(judgement: Judgement, order: EvictionOrder) -> Judgement:
-    """What no round can take is blocked by a budget that is used up for good."""
+    """Block the pods that no round can evict because a budget is permanently used up."""
     refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
     pods = {
         name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)

@@ -1,4 +1,4 @@
-"""This plan against a saved one: every figure of both, and what came, went or changed."""
+"""Comparison of this plan with a saved one: every figure of both, and new, fixed or changed findings."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ from .plan_changes import (
 )
 from .result import DrainPlan
 
-# A plan just made, reduced to the same outline that a saved one is read as.
+# A new plan, reduced to the same outline that a saved one is read as.
 
 
 _DECIMALS = 3
-"""A saved plan holds seconds to the millisecond."""
+"""A saved plan has seconds with three decimals."""
 
 
 def outline(plan: DrainPlan) -> PlanOutline:
-    """Equal to what the plan's own document is read as."""
+    """Equal to the outline that is read from the plan's own document."""
     return PlanOutline(
         targets=tuple(TargetOutline(t.node.name, t.verdict.value, t.why) for t in plan.targets),
         budgets=tuple(BudgetOutline(h.budget.key, h.verdict.value, h.per_round) for h in plan.budgets),
@@ -86,22 +86,21 @@ def _times(estimate: Estimate | None) -> TimesOutline | None:
     )
 
 
-# What a plan could judge: that it does not have a finding of another plan means something only where it could look.
+# The findings that a plan could judge: a missing finding counts only where the plan could judge it.
 
 
 _NEEDS = needs_of(Code.of_area("drain"))
 _CLUSTER = "Cluster"
-"""The kind of subject of a question that could not be answered for any object."""
+"""Subject kind of a finding that could not be judged for any object."""
 
 _NODE = "Node"
 
 
 @frozen
 class ComparedFinding:
-    """`read` are the kinds that were known, `unanswered` the codes that stayed open for the whole cluster.
-
-    `open_nodes` are the targets that could not be judged; `nodes` are those on which a code is about some pod.
-    """
+    """The part of a cluster that a plan could judge. `known_kinds`: kinds that were read; `unanswered_codes`: codes
+    that stayed unknown for the whole cluster. `open_nodes`: the targets that could not be judged; `nodes_by_code`: code
+    → nodes with a pod that has it."""
 
     read: frozenset[str]
     unanswered: frozenset[str]
@@ -109,10 +108,10 @@ class ComparedFinding:
     nodes: Mapping[str, frozenset[str]]
 
     def lacks(self, finding: FindingOutline, other: ComparedFinding) -> bool:
-        """True when this plan could not judge what the plan of `other`, which has `finding`, could."""
+        """True when this plan could not judge `finding`, which the plan of `other` has and could judge."""
         subject = finding.subject
         if subject.kind == _CLUSTER and finding.status is Status.UNKNOWN:
-            return False  # it is the open question itself
+            return False  # it is the unknown finding itself
         needs = _NEEDS.get(finding.code, frozenset())
         on = {subject.name} if subject.kind == _NODE else other.nodes.get(finding.code, frozenset())
         return (
@@ -136,11 +135,11 @@ def sight(plan: PlanOutline, read: frozenset[str]) -> ComparedFinding:
     )
 
 
-# The findings of two plans as every command tells them: what is new, what is fixed.
+# The findings of two plans, compared as in every command: new and fixed ones.
 
 
 _CHOOSING = frozenset({"nodes", "selector", "nodegroup", "older-than"})
-"""Options that say which nodes are meant."""
+"""Options that select nodes."""
 
 
 def findings_since_then(
@@ -151,8 +150,8 @@ def findings_since_then(
     doubt: str,
     notes: tuple[str, ...],
 ) -> ResultComparison:
-    """`sights` are what the baseline and this plan could judge. Of the same choice of nodes, what went with a node is
-    gone; another choice has not judged what only the other one has."""
+    """`scopes`: what the baseline and this plan could judge. With the same selection of nodes, a finding that
+    disappeared with its node is fixed; with another selection, findings on nodes of only one plan are not compared."""
     before, (then, here) = baseline.outline, sights
     alike = not any(each.option in _CHOOSING for each in asked)
     first = Side(
@@ -189,7 +188,7 @@ def _hidden(other: PlanOutline, sight: ComparedFinding, of_other: ComparedFindin
 
 
 ORDER = "order-file"
-"""The option that is compared by the nodes that it names."""
+"""The option that is compared by the nodes that its file names."""
 
 _OF_NODES = {
     Measure.DRAINED: TargetVerdict.DRAINS,
@@ -207,7 +206,7 @@ _OF_FINDINGS = {
 
 
 def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapping[str, object]) -> Comparison:
-    """`plan` of `cluster`, asked for with `options` (JSON values by flag), against `baseline`.
+    """Compare `plan` of `cluster`, requested with `options` (JSON values by flag), with `baseline`.
 
     Raises:
         BaselineError: it is of another cluster, or uses a verdict that this version does not know.
@@ -283,7 +282,7 @@ def _values(plan: PlanOutline) -> dict[Measure, Value]:
 
 
 def named(plan: DrainPlan) -> dict[str, object]:
-    """What stood in the file of an order: at the same path there may be another one by now."""
+    """The content of the order file: the same path may have another file by now."""
     return {ORDER: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
 
 
@@ -302,9 +301,9 @@ def _budgets(before: PlanOutline, now: PlanOutline) -> Iterator[BudgetChange]:
             yield BudgetChange(key, then.get(key), here.get(key))
 
 
-# A plan that was just made of what was read earlier, reduced to what a saved one is read as.
+# A new plan from earlier facts, as a baseline.
 #
-# Nothing of it is left out, so that it is compared as a saved plan is. It promises nothing: nobody has read it.
+# Nothing of it is left out, so that it is compared like a saved plan. It is no confirmed plan: no user has read it.
 
 
 def as_baseline(of: SnapshotOrigin, cluster: Cluster, plan: DrainPlan) -> Baseline:

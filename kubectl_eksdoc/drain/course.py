@@ -1,4 +1,5 @@
-"""What a simulated drain is given and what it tells: evictions to make, the terms of the run, and when all happened."""
+"""Input and output of the drain simulation: pods to evict, terms of the run, the resulting timeline, budget status
+writes."""
 
 from __future__ import annotations
 
@@ -17,20 +18,22 @@ from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import Pod
 
 made = tuple.__new__
-"""``made(Kind, fields)``: a NamedTuple of all its fields in half the time, for what there is one of for every pod."""
+"""``build_tuple(Kind, fields)``: create a NamedTuple from all its fields in half the usual time. Used for types with
+one instance per pod."""
 
 
 class Move(NamedTuple):
-    """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready. What a rollout
-    replaces (`Replacement.FIRST`) stops when the new one is Ready: its `stop_s` has that in it.
+    """One pod to evict and replace.
 
-    `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
-    `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
-    `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
-    `slow_stop_s` and `slow_start_s` are the same two times of a slow pod, where it may take longer. `waits_s`: so long
-    from the activation of its node on it is not asked for. `kin`: pods that stop alike, though nobody knows how long
-    that takes; "" where it is known. `least_start_s`: no start that was seen was faster. What was evicted before the
-    simulation begins has no `uid`.
+    `limits`: the limits of which it takes a slot. `stop_s`: seconds from eviction until the pod is gone; `start_s`:
+    from creation of the new pod until it is Ready. A pod that a rollout replaces (`Replacement.FIRST`) stops when the
+    new one is Ready: its `stop_s` contains that time. `late`: goes last of the pods that wait for the same limit.
+    `turn`: position in the plan's order; of the pods that wait for the same limit the smallest goes first. `new_node`:
+    the new node that its replacement needs; it is added once the first such replacement is Pending. `slow_stop_s`,
+    `slow_start_s`: the same two times of a slow pod, where it may take longer. `waits_s`: for this long after its node
+    is started it is not evicted. `stop_group`: pods with the same unknown stop time; "" where the time is known.
+    `fastest_start_s`: the fastest start that was observed. A pod that was evicted before the simulation starts has no
+    `uid`.
     """
 
     uid: str
@@ -50,39 +53,39 @@ class Move(NamedTuple):
 
     @property
     def slowed(self) -> Move:
-        """The same eviction of a slow pod."""
+        """The same eviction with the times of a slow pod."""
         uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, *rest = self
         stop, start = max(stop, slow_stop), max(start, slow_start)
         return made(Move, (uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, *rest))
 
     @property
     def soonest(self) -> Move:
-        """The same eviction as fast as it can be: the pod stops at once, and what replaces it starts as fast as any did
-        that was seen."""
+        """The same eviction at its fastest: the pod stops at once, and the replacement starts as fast as the fastest
+        observed one."""
         stop_s = self.least_start_s if self.after is Replacement.FIRST else 0.0
         return Move(self.uid, self.limits, stop_s, self.least_start_s, self.after, self.critical)
 
 
 @frozen
 class DrainTerms:
-    """How the drain is run.
+    """The terms on which a drain is run.
 
-    `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
-    activated when all nodes of smaller waves are done; of one wave they come in the order given. `at_once`:
-    how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
-    `strict`: limits that serve their moves by `turn` alone, those of nodes not yet active included; of the others
-    what waits is served. `between_s`: least time between two evictions of the whole drain, but for `burst` of them
-    that may be requested at once (a simulated drain spreads them; a bound may not). `lag_s`: from a replacement's
-    readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
-    `renewed_after_s`: from then until a new node has joined in its place (None: none does). `new_node_s`: from a
-    Pending replacement to the node that is added for it. `empty_for_s`: so long before the simulation begins a node
-    has been empty.
+    `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is started
+    when all nodes of earlier waves are done; within a wave nodes go in the given order. `nodes_at_once`: how many nodes
+    may be under way, in total ("") or in one domain (a zone, a node group; see `domains`). `strict_limits`: limits that
+    serve their evictions by `turn` alone, including those of nodes not yet started; other limits serve the evictions
+    that are waiting. `eviction_interval_s`: minimum time between two evictions of the drain, except for `burst` of them
+    that may be requested at once (a simulated drain spreads them; a lower bound may not). `budget_lag_s`: from a Ready
+    replacement to the budget's status showing it. `node_settle_s`: from the end of the last pod until the node is done.
+    `replaced_after_s`: from then until a new node has joined in its place (None: none joins). `provisioning_s`: from a
+    Pending replacement until the node that is added for it is there. `empty_for_s`: node → how long it has been empty
+    when the simulation starts.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
     waves: Mapping[str, int] = field(default_factory=dict)
     at_once: Mapping[str, int] = field(default_factory=dict)
-    domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
+    domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `nodes_at_once` limits
     strict: frozenset[str] = frozenset()
     between_s: float = 0.0
     burst: float = 1.0
@@ -94,19 +97,20 @@ class DrainTerms:
 
 
 def apart_s(terms: DrainTerms) -> float:
-    """The time between any two evictions, and so 0 where several may be requested at once."""
+    """Minimum time between any two evictions; 0 where several may be requested at once."""
     return terms.between_s if terms.burst <= 1 else 0.0
 
 
 def hold_s(move: Move, lag_s: float) -> float:
-    """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
+    """From the eviction until its slots are released: the replacement is Ready and the budget's status shows it.
+    Infinite where the pod is never replaced."""
     if move.after is Replacement.NEVER:
         return inf
     return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
 
 
 class ReplacedPod(NamedTuple):
-    """When a pod was evicted, when it was gone, and when its replacement was Ready (None: there is none)."""
+    """When a pod was evicted, when it was gone, and when its replacement was Ready (None: nothing replaces it)."""
 
     uid: str
     node: str
@@ -116,7 +120,7 @@ class ReplacedPod(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A node from its activation (cordon) until it is empty, and until it is done."""
+    """A node from its start (cordon) until it is empty, and until it is done."""
 
     node: str
     start_s: float
@@ -126,10 +130,10 @@ class Span(NamedTuple):
 
 @frozen
 class Timeline:
-    """`moves` in the order of eviction, `nodes` in the order of activation. `peak_away` is the most pods of
-    all together that were evicted and not yet replaced by a Ready one. `stuck` are never evicted: a limit was
-    used up for good, and they, their node or the nodes before it wait for it; or their node was never admitted
-    (`refused`, in order)."""
+    """The result of a simulation. `moves` in the order of eviction, `nodes` in the order of their start. `peak_away`:
+    the most pods that were evicted and not yet replaced by a Ready one at the same time. `never_evicted`: uids of pods
+    that are never evicted, because a limit is permanently used up and they, their node or an earlier node wait for it,
+    or because their node was never admitted (`refused_nodes`, in order)."""
 
     moves: tuple[ReplacedPod, ...]
     nodes: tuple[Span, ...]
@@ -139,21 +143,23 @@ class Timeline:
 
     @property
     def makespan_s(self) -> float:
-        """Until the last node is done."""
+        """Seconds until the last node is done."""
         return max((n.done_s for n in self.nodes), default=0.0)
 
 
-# Which nodes are drained next: in order, as waves, limits on nodes at once and the room for their pods allow.
+# Which nodes are drained next: in order, as waves, limits on nodes at once and room for their pods allow.
 
 
 class PlacementGround(Protocol):
-    """Where replacements go: admission as in the banker's algorithm. One is used for one simulation."""
+    """Admission of nodes by room for their replacements, as in the banker's algorithm. One instance serves one
+    simulation."""
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
-        """Reserve places for the replacements of all pods of `node`, or none and say no for now.
+        """Reserve places for the replacements of all pods of `node`; False, with nothing reserved, if there is no room
+        now.
 
-        Only the answer to a `thorough` question must be right: else a place that is hard to find may be missed.
-        `partly`: there will never be more room, so that a node may be taken of which only some pods have a place.
+        Only the answer to a `thorough` question must be exact; otherwise a place that is hard to find may be missed.
+        `partly`: no more room will come, so a node may be admitted if only some of its pods have a place.
         """
 
     def renew(self, node: str) -> None:
@@ -161,7 +167,8 @@ class PlacementGround(Protocol):
 
 
 class Reserved:
-    """The ground when places were reserved before: `needs` are the drained nodes in whose successors they are."""
+    """Admission for places that were reserved before. `needs`: node → drained nodes on whose new nodes its places
+    are."""
 
     def __init__(self, needs: Mapping[str, Sequence[str]]) -> None:
         self._needs = needs
@@ -175,11 +182,11 @@ class Reserved:
 
 
 PATIENCE = 8
-"""So many nodes for which there is no room are asked about before the others must wait for the next new node."""
+"""After this many nodes without room the others wait for the next new node."""
 
 
 FEW = 200
-"""Of no more nodes than this all are asked about, thoroughly, whenever a node may be begun."""
+"""Up to this many nodes, all are tried thoroughly whenever a node may be started."""
 
 
 class NodeActivation:
@@ -193,7 +200,7 @@ class NodeActivation:
         domains: Mapping[str, tuple[str, ...]],
         ground: PlacementGround | None,
     ) -> None:
-        """The fields are those of `DrainTerms`; without a `ground` there is room for everything."""
+        """The parameters are fields of `DrainTerms`; without `admission` there is room for everything."""
         self._queue = list(reversed(nodes))
         self._few = len(nodes) <= FEW
         self._waves = waves
@@ -201,25 +208,24 @@ class NodeActivation:
         self._domains = domains
         self._ground = ground
         self._undone = Counter([waves.get(node, 0) for node in nodes] if waves else {0: len(nodes)})
-        self._refused: set[str] = set()  # since the ground last changed
-        self._settled = False  # nothing has changed since all that may begin have
+        self._refused: set[str] = set()  # since room last changed
+        self._settled = False  # nothing has changed since all nodes that may start have started
 
     def __bool__(self) -> bool:
-        """Whether any is left."""
+        """Whether any node is left to start."""
         return bool(self._queue)
 
     @property
     def left(self) -> Sequence[str]:
-        """Those that were not activated, in order."""
+        """The nodes that were not started, in order."""
         return self._queue[::-1]
 
     def begin(self, *, thorough: bool = False, partly: bool = False) -> Iterator[str]:
-        """The nodes to cordon now. A node whose domain is full or for which there is no room lets others pass.
+        """The nodes to cordon now. A node whose domain is full, or for which there is no room, lets later nodes pass.
 
-        `thorough`: ask about every node, and take no for an answer only if it is certain; `partly` as for
-        `PlacementGround`.
+        `thorough`: try every node, and refuse it only if the answer is certain; `partly` as in `PlacementAdmission`.
 
-        What the caller does with a node may be done before the next one is asked for.
+        The caller may start and even finish a node before it asks for the next one.
         """
         thorough = thorough or self._few
         if self._settled and not thorough:
@@ -246,7 +252,7 @@ class NodeActivation:
         self._settled = True
 
     def done(self, node: str) -> None:
-        """`node` is drained: it makes room among the nodes at once, and its wave is shorter by one."""
+        """`node` is drained: it frees its place among the nodes at once, and its wave has one open node less."""
         for domain in self._limited(node):
             self._room[domain] += 1
             self._settled = False
@@ -280,18 +286,18 @@ class NodeActivation:
         return tuple(d for d in ("", *named) if d in self._room)
 
 
-# What a budget's status says during a drain: each write of the eviction endpoint and of the disruption controller.
+# The status of a budget during a drain: each write of the eviction endpoint and of the disruption controller.
 #
-# Made from the moves of a timeline, so that headroom over time can be shown, and held against what a real
-# control plane wrote. One eviction that a budget counts makes these writes, as far as they change anything:
+# It is computed from the moves of a timeline, to show headroom over time and to compare it with the writes of a real
+# control plane. One eviction that a budget counts makes these writes, if they change anything:
 #
-# 1. the endpoint grants it: one disruption fewer is allowed, and the pod is listed as disrupted;
-# 2. the controller sees the grant: the pod is not healthy any more;
-# 3. it sees the pod's deletion: the pod is not listed any more;
+# 1. the eviction endpoint grants it: one disruption fewer is allowed, and the pod is listed in disruptedPods;
+# 2. the controller sees the grant: the pod no longer counts as healthy;
+# 3. the controller sees the pod's deletion: the pod is no longer listed;
 # 4. the replacement is created, and 5. the old pod is gone: an absolute minAvailable expects a pod more or fewer;
 # 6. the replacement is Ready: one healthy pod and one allowed disruption more.
 #
-# A controller that is late sees several of these at once and leaves out what lies between; it writes no others.
+# A controller that is late sees several of these at once and skips the writes between; it makes no other writes.
 #
 # Sources: pkg/registry/core/pod/storage/eviction.go (checkAndDecrement), pkg/controller/disruption/disruption.go
 # (trySync, updatePdbStatus), Kubernetes v1.36.
@@ -299,7 +305,7 @@ class NodeActivation:
 
 @frozen
 class BudgetCourse:
-    """A budget when the drain begins: the pods it selects, and what the controller computes for them."""
+    """A budget at the start of the drain: the pods it selects, and the controller's values computed from them."""
 
     budget: Budget
     pods: tuple[Pod, ...]
@@ -307,9 +313,9 @@ class BudgetCourse:
 
 
 class StatusWrite(NamedTuple):
-    """The status from `at_s` on, and how many pods status.disruptedPods lists.
+    """The status from `at_s` on, and the number of pods that status.disruptedPods lists.
 
-    `status.allowed` below 0: the timeline evicts a pod that the endpoint would have refused.
+    `status.allowed` below 0: the timeline evicts a pod that the eviction endpoint would have refused.
     """
 
     at_s: float
@@ -320,10 +326,10 @@ class StatusWrite(NamedTuple):
 def status_writes(
     budgets: Iterable[BudgetCourse], moves: Sequence[ReplacedPod], lag_s: float = 0.0
 ) -> dict[str, tuple[StatusWrite, ...]]:
-    """By budget (its key) its status at 0 s and every write after that.
+    """Budget key → its status at 0 s and every write after that.
 
-    `moves` are in the order of eviction, as a timeline has them; pods that are not moved stay as they are.
-    `lag_s` is from a replacement's readiness to the budget showing it, as in the terms of the simulation.
+    `moves` are in the order of eviction, as in a timeline; pods that are not moved stay as they are. `budget_lag_s`:
+    from a Ready replacement to the budget's status showing it, as in `DrainTerms`.
     """
     runs = [_Run(watched, lag_s) for watched in budgets]
     members: dict[str, list[tuple[_Run, Pod]]] = {}
@@ -337,7 +343,7 @@ def status_writes(
 
 
 def headroom(writes: Sequence[StatusWrite]) -> tuple[tuple[float, int], ...]:
-    """(second, disruptions allowed from then on) wherever it changes; of several writes of one moment the last."""
+    """(second, disruptions allowed from then on) at each change; of several writes at the same time the last counts."""
     last = {write.at_s: write.status.allowed for write in writes}
     line: list[tuple[float, int]] = []
     for at_s, allowed in last.items():
@@ -347,7 +353,8 @@ def headroom(writes: Sequence[StatusWrite]) -> tuple[tuple[float, int], ...]:
 
 
 class _Later(NamedTuple):
-    """What the controller sees at `at_s`. Of one moment it sees what is gone, what was created, what is Ready."""
+    """A change that the controller sees at `at_s`. At the same time it sees first removed pods, then new pods, then
+    Ready pods."""
 
     at_s: float
     healthy: int
@@ -355,7 +362,7 @@ class _Later(NamedTuple):
 
 
 class _Run:
-    """One budget through the drain. Mutable, and private to one call of `status_writes`."""
+    """One budget during the drain. Mutable, and private to one call of `status_writes`."""
 
     def __init__(self, watched: BudgetCourse, lag_s: float) -> None:
         self.watched = watched
@@ -368,12 +375,12 @@ class _Run:
         self._writes = [StatusWrite(0.0, watched.start.status, self._disrupted)]
 
     def move(self, moved: ReplacedPod, pod: Pod) -> None:
-        """Everything up to this eviction, the eviction itself, and what follows from it later."""
+        """Apply all changes before this eviction, then the eviction; schedule its later effects."""
         self._until(moved.evicted_s)
         now = self._writes[-1].status
         listed = pod.name in self.watched.start.disrupted
         budget = self.watched.budget
-        # The status counts only where the pod is not Ready, and replacing it takes most of the time.
+        # `uses_up` reads the status only where the pod is not Ready, and `replace` takes most of the time.
         if uses_up(pod, budget if pod.ready else replace(budget, status=now)):
             self._disrupted += not listed
             self._write(moved.evicted_s, BudgetStatus(now.allowed - 1, now.current, now.desired, now.expected))
@@ -414,7 +421,7 @@ class _Run:
         self._write(at_s, BudgetStatus(allowed, self._healthy, desired, expected))
 
     def _write(self, at_s: float, status: BudgetStatus) -> None:
-        """As the controller does: a status that is the same as before is not written."""
+        """Like the controller, do not write a status that is equal to the last one."""
         written = StatusWrite(at_s, status, self._disrupted)
         if self._writes[-1][1:] != written[1:]:
             self._writes.append(written)

@@ -1,4 +1,5 @@
-"""kubectl drain's filters as verdicts of ours: what it skips stays, what it refuses blocks, with its flags named."""
+"""kubectl drain's filters as verdicts: pods that it skips stay, pods that it refuses block, with kubectl's flags
+named."""
 
 from __future__ import annotations
 
@@ -24,10 +25,10 @@ from .policy import DrainPolicy
 from .rule_results import RuleResult, cannot_tell, stays, where
 
 STUCK_AFTER = timedelta(seconds=60)
-"""Past its deletion deadline by this much a pod is stuck, as Karpenter counts (terminator: IsStuckTerminating)."""
+"""A pod is stuck this long after its deletion deadline, as in Karpenter (terminator: IsStuckTerminating)."""
 
 _KUBECTLS_GROUPS = ("apps", "extensions")
-"""Where kubectl looks for the DaemonSet of a pod whose owner is of that kind, in whatever group it is."""
+"""API groups in which kubectl looks for the DaemonSet of a pod whose owner has that kind, in any group."""
 
 
 def options_of(policy: DrainPolicy) -> FilterOptions:
@@ -41,7 +42,8 @@ def options_of(policy: DrainPolicy) -> FilterOptions:
 
 
 def ask(survey: DrainContext, pod: Pod, options: FilterOptions) -> list[RuleResult]:
-    """Everything kubectl's filters say of `pod`; a STAY when they, or its namespace's end, leave it where it is."""
+    """All results of kubectl's filters for `pod`; STAY when the filters, or the end of its namespace, leave it in
+    place."""
     decision = drain_filters.decide(pod, DrainFilterInput(options, survey.now, _daemon_set(survey, pod)))
     decisive = decision.decisive
     if decisive is not None and decisive.outcome is DrainFilterOutcome.SKIP:
@@ -138,16 +140,17 @@ def _empty_dirs(pod: Pod) -> str:
     )
 
 
-# How to give a workload more replicas, or move it whole, for as long as a drain takes: who decides, and by what.
+# Remedies that add replicas to a workload, or restart it, for the time of a drain: which controller decides, and how.
 
 
 SCALED_BY_HAND = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 
 
 def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None:
-    """Raise the number of `pod`'s replicas to `wanted`; `why` ends the sentence. None where nobody keeps a number.
+    """Raise the number of `pod`'s replicas to `replicas`; `reason` ends the sentence. None where its owner has no
+    number of replicas.
 
-    Whoever decides is addressed: the autoscaler, the controller behind a ReplicaSet, else the workload itself.
+    The remedy is for what decides the number: the autoscaler, the controller of a ReplicaSet, else the workload itself.
     """
     owner = survey.top_owner(pod)
     if owner is None or (owner.group, owner.kind) in (("batch", "Job"), ("apps", "DaemonSet"), ("", "Node")):
@@ -189,7 +192,8 @@ def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None
 
 
 def restart(top: Workload) -> Remedy | None:
-    """Move all its pods by a rollout; None where that cannot be done, or takes all of them away at once."""
+    """Move all its pods by a rollout restart; None where that is impossible, or makes all of them unavailable at
+    once."""
     if top.kind != "Deployment" or top.paused or not (top.surges or top.rollout_unavailable < top.replicas):
         return None
     return Remedy.of(
@@ -201,18 +205,18 @@ def restart(top: Workload) -> Remedy | None:
 
 
 def word_of(owner: ControllerOwner) -> str:
-    """How kubectl is told its kind: ``deployment``, ``rollout.argoproj.io``."""
+    """The owner's kind as a kubectl argument: ``deployment``, ``rollout.argoproj.io``."""
     return connection.resource_word(owner.kind, owner.group)
 
 
-# Single replicas that a rollout replaces (``--surge-singles``): the new one is Ready before the old one stops.
+# Single replicas that a rollout replaces (``--surge-singles``): the new pod is Ready before the old one stops.
 #
-# A rollout deletes pods and evicts none, so that budgets do not hold it back; this one takes none of them away either.
+# A rollout deletes pods and evicts none, so budgets do not limit it; this rollout makes no pod unavailable either.
 # Source: pkg/controller/deployment/rolling.go, Kubernetes v1.36.
 
 
 def single_of(survey: DrainContext, pod: Pod) -> Workload | None:
-    """The workload whose only replica this is, None where it wants more of them, or is not known."""
+    """The workload whose only replica this is; None where it has more replicas, or is not known."""
     top, owner = survey.top_of(pod), survey.top_owner(pod)
     if top is None or owner is None or top.kind not in SCALED_BY_HAND:
         return None
@@ -221,7 +225,7 @@ def single_of(survey: DrainContext, pod: Pod) -> Workload | None:
 
 
 def restarted(survey: DrainContext, pod: Pod) -> Workload | None:
-    """The Deployment that is restarted in place of an eviction of `pod`; None where it is evicted."""
+    """The Deployment that is restarted instead of an eviction of `pod`; None where the pod is evicted."""
     if not survey.policy.surge_singles or pod.finished or pod.deletion_deadline is not None:
         return None
     top = single_of(survey, pod)
@@ -229,7 +233,7 @@ def restarted(survey: DrainContext, pod: Pod) -> Workload | None:
 
 
 def why_not(survey: DrainContext, pod: Pod, top: Workload) -> str:
-    """Why no rollout of `top` replaces its only pod without downtime, as a clause; "" if one does."""
+    """Why no rollout of `workload` replaces its only pod without downtime, as a clause; "" if one does."""
     owner = survey.top_owner(pod)
     if top.kind == "StatefulSet":
         return clause("single-replica/stateful-set")
@@ -244,7 +248,7 @@ def why_not(survey: DrainContext, pod: Pod, top: Workload) -> str:
 
 
 def advice(survey: DrainContext, pod: Pod) -> Remedy | None:
-    """Have the drain restart it; None where it does, or nothing would come of that."""
+    """Advise ``--surge-singles``; None where it is set already, or has no effect."""
     top = single_of(survey, pod)
     if top is None or survey.policy.surge_singles or why_not(survey, pod, top):
         return None
@@ -252,7 +256,7 @@ def advice(survey: DrainContext, pod: Pod) -> Remedy | None:
 
 
 def _held_by_a_volume(survey: DrainContext, pod: Pod) -> str:
-    """A volume that one node at a time may use: the new pod would wait for it until the old one is gone."""
+    """A volume that only one node at a time may use: the new pod would wait until the old one is gone."""
     for volume in pod.volumes:
         if volume.kind is VolumeKind.AWS_EBS:
             return clause("single-replica/ebs", volume=volume.detail)

@@ -1,4 +1,4 @@
-"""Every pod on the targets judged: what the rules say of it, what its budget says, and the worst of both."""
+"""Judgement of every pod on the targets: the results of the rules, the result of its budget, and the worst of both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from .rule_results import (
 
 
 class JudgedPod(NamedTuple):
-    """`verdict` is the pod's own, before its target's: never HELD. `guards` are the budgets that select it."""
+    """A pod with its verdict and results. `verdict` is the pod's own, before its target's: never HELD. `budgets`: the
+    PodDisruptionBudgets that select it."""
 
     pod: Pod
     verdict: PodVerdict
@@ -48,14 +49,14 @@ class JudgedPod(NamedTuple):
 
     @property
     def manner(self) -> EvictionMode:
-        """How it goes, if it does."""
+        """How the pod leaves its node, if it does."""
         return next((said.manner for said in self.said if said.manner is not EVICTED), EVICTED)
 
 
 @frozen
 class Judgement:
-    """`pods` by node, `budgets` by ns/name; `around` is what to know of the rest of the cluster,
-    `used_up` the budgets that have nothing left for some of their pods."""
+    """Verdicts on pods and budgets. `pods` by node, `budgets` by namespace/name; `cluster_findings`: findings about the
+    rest of the cluster; `exhausted_budgets`: keys of budgets that are permanently used up for some of their pods."""
 
     pods: Mapping[str, tuple[JudgedPod, ...]]
     budgets: Mapping[str, JudgedBudget]
@@ -65,7 +66,7 @@ class Judgement:
     def findings(self) -> Iterable[Finding]:
         for on in self.pods.values():
             for judged in on:
-                for said in judged.said:  # of most pods there is none: a generator each would cost more than the rest
+                for said in judged.said:  # mostly empty: a generator for each pod is slower
                     if said.finding is not None:
                         yield said.finding
         for budget in self.budgets.values():
@@ -73,7 +74,7 @@ class Judgement:
         yield from self.around
 
     def complete(self, node: str, partial: bool) -> bool:
-        """Whether `node` is drained: nothing on it is held back, or the user wants the rest gone all the same."""
+        """Whether `node` is drained: no pod holds it, or the user wants its other pods evicted anyway (`partial`)."""
         return partial or not self.holding(node)
 
     def holding(self, node: str) -> list[JudgedPod]:
@@ -82,12 +83,12 @@ class Judgement:
 
 
 def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
-    """Judge all pods on `targets` (those that are not refused as nodes)."""
+    """Judge all pods on `targets` (nodes that are not refused)."""
     judged_by_rules = Rules(world).judged
     asked = {node.name: judged_by_rules(world.pods_on[node.name]) for node in targets}
     going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
     selected: dict[str, tuple[Budget, list[Pod]]] = {}
-    chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
+    chosen: dict[int, list[list[Pod]]] = {}  # by id of a pod's budgets
     for pod, _, _, guards in going:
         if not guards:
             continue
@@ -103,7 +104,7 @@ def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
 
 
 def judge_again(world: DrainContext, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
-    """`judgement` of a world that differs in the `budgets` of those keys, and matters to those `pods` alone."""
+    """Judge again in a context in which only the budgets with these keys differ, and only `pods` are affected."""
     changed = dict(judgement.budgets)
     for key in budgets:
         on_targets = changed[key].on_targets
@@ -122,7 +123,7 @@ def judge_again(world: DrainContext, judgement: Judgement, budgets: Iterable[str
 def _concluded(
     world: DrainContext, asked: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
-    """What is `asked`, with what the pods' budgets say: of most nothing."""
+    """`judged_by_node` with the results of the pods' budgets; most pods have none."""
     sure = not world.cluster.unread(kinds.BUDGETS)
     blocking = {key for key, budget in budgets.items() if budget.blocked is not None or budget.past}
     found = {}
@@ -154,9 +155,9 @@ def _by_budgets(
     world: DrainContext, pod: Pod, guards: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
 ) -> RuleResult | None:
     if pod.finished or pod.deleting or pod.phase == "Pending":
-        return None  # the eviction endpoint does not read budgets for these
+        return None  # the eviction endpoint does not check budgets for these
     if restarted(world, pod) is not None:
-        return None  # nor does a rollout
+        return None  # a rollout does not check budgets either
     unread = world.cluster.unread(kinds.BUDGETS)
     if unread:
         return cannot_tell(
@@ -184,7 +185,7 @@ def _by_budgets(
 
 
 def _unread(world: DrainContext) -> Iterable[Finding]:
-    """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
+    """Unknown findings about the whole cluster, once if any pod is to be evicted."""
     cluster = world.cluster
     for code in ("only-backend", "no-readiness-gate", "namespace-terminating"):
         unread = cluster.unread(*Code.of(code).needs)
@@ -193,7 +194,7 @@ def _unread(world: DrainContext) -> Iterable[Finding]:
 
 
 def _left_out(world: DrainContext) -> Iterable[Finding]:
-    """Nodes and pods are needed for everything, so that those that are not valid make something unknown in any case."""
+    """Everything depends on nodes and pods: invalid objects of these kinds always make something unknown."""
     cluster = world.cluster
     unread = [read for read in cluster.unread(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
     if unread:
@@ -202,7 +203,7 @@ def _left_out(world: DrainContext) -> Iterable[Finding]:
 
 
 def _pending(world: DrainContext) -> Iterable[Finding]:
-    """Pods without a node: what they miss, evicted pods will miss too."""
+    """Pods without a node: evicted pods will miss the same resources."""
     for pod in world.cluster.pods:
         if pod.phase == "Pending" and not pod.node and not pod.deleting:
             yield Finding.of(
@@ -215,7 +216,7 @@ def _pending(world: DrainContext) -> Iterable[Finding]:
 
 
 def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
-    """`judged` once `budget` has nothing left for it: other evictions of this plan would take it for good."""
+    """`judged` after `budget` is used up for it: other evictions of this plan would use it up permanently."""
     finding = Finding.of(
         "budget-exhausted/used-up",
         Subject("PodDisruptionBudget", budget.name, budget.namespace),
@@ -226,12 +227,12 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
     return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, RuleResult.of(finding)))
 
 
-# What the rules say of pods, budgets aside: of most there is nothing to say.
+# Results of the rules, without budgets; most pods have none.
 
 
 class Rules:
-    """Asks every rule about a pod. Most pods are healthy replicas, and to ask about each of them would take most of
-    the time: what does not depend on the pod itself is remembered for those like it."""
+    """Applies every rule to pods. Most pods are healthy replicas, and applying all rules to each would take most of the
+    time: results that do not depend on the single pod are cached for pods like it."""
 
     def __init__(self, world: DrainContext) -> None:
         self._world = world
@@ -239,17 +240,18 @@ class Rules:
         self._remembered: dict[object, Told] = {}
         self._guards_of = world.guards.known
         served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
-        self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
+        self._needed = {pod.owner.uid for pod in served if pod.owner is not None}
         unread = world.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
-        self._may_be_bound = bool(unread) or any(volume.local for volume in world.cluster.volumes)  # to its node
+        self._may_be_bound = bool(unread) or any(volume.local for volume in world.cluster.volumes)
 
     def judged(self, asked: Iterable[Pod]) -> list[JudgedPod]:
-        """Each with the verdict, everything the rules say (a pod that stays is asked nothing more), and its budgets."""
+        """Each pod with its verdict, all results of the rules (a pod that stays is checked by the filters alone), and
+        its budgets."""
         remembered, needed, found = self._remembered, self._needed, []
         for pod in asked:
             owner = pod.owner
             if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in needed:
-                found.append(JudgedPod(pod, *self._ask(pod)))  # one by itself
+                found.append(JudgedPod(pod, *self._ask(pod)))  # this pod alone
                 continue
             alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
             if pod.volumes or pod.readiness_gates:
@@ -279,7 +281,7 @@ class Rules:
         return verdict, tuple(told), self._guards_of(pod)
 
     def _told_of_all(self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, told: Sequence[RuleResult]) -> bool:
-        """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
+        """Whether the outcome holds for all pods like it: no results, or they stay without a finding."""
         made_by = self._world.workloads.get(owner.uid)
         if pod.finished or (made_by is not None and made_by.pinned_to):
             return False
@@ -287,10 +289,10 @@ class Rules:
 
 
 def _alike(volume: Volume) -> object:
-    """What the rules ask of a volume, but for the one that asks for the volumes of claims: each replica of a
-    StatefulSet has its own."""
+    """The part of a volume that most rules read. The claim is left out: each replica of a StatefulSet has its own, and
+    only one rule reads it."""
     return (volume.kind, "" if volume.kind is VolumeKind.CLAIM else volume.detail)
 
 
 Told = tuple[PodVerdict, tuple[RuleResult, ...], tuple[Budget, ...]]
-"""The worst of what is said, all of it, and the budgets that select the pod."""
+"""The worst verdict, all results, and the budgets that select the pod."""

@@ -1,4 +1,4 @@
-"""Nodes that are not there yet: copies of those that are, which come empty but for their DaemonSets' pods."""
+"""Simulated new nodes: copies of existing nodes, empty except for their DaemonSet pods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubectl_eksdoc.model.nodes import HOSTNAME, UNSCHEDULABLE_TAINT, Node, Tain
 from kubectl_eksdoc.model.placing import CPU, MEMORY, Requests
 
 _PASSING_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/disrupt", "ToBeDeleted")
-"""How taints begin that a node has for a time only: a new one comes without."""
+"""Prefixes of taints that a node has only temporarily: a new node has none of them."""
 
 _OWN_LABELS = frozenset({HOSTNAME, "alpha.eksctl.io/instance-id"})
 """Labels that no two nodes share."""
@@ -21,7 +21,7 @@ _CORDON = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
 
 
 def copy(node: Node, suffix: str) -> Node:
-    """A new node like `node`, free of what passes: cordons, conditions, somebody's drain."""
+    """A new node like `node`, without temporary state: cordon, conditions, another client's drain."""
     name = f"{node.name} ({suffix})"
     labels = {**node.labels, HOSTNAME: name}
     taints = tuple(t for t in node.taints if not t.key.startswith(_PASSING_TAINTS))
@@ -34,7 +34,7 @@ def cordoned(node: Node) -> Node:
 
 
 def one_of_each(nodes: Iterable[Node]) -> list[Node]:
-    """One node of each group, type, zone and size, the one with the newest kubelet first."""
+    """One node of each group, instance type, zone and size, the one with the newest kubelet first."""
     found: dict[object, Node] = {}
     for node in nodes:
         found.setdefault((_group(node), node.instance_type, node.zone, node.allocatable.get(CPU)), node)
@@ -42,9 +42,9 @@ def one_of_each(nodes: Iterable[Node]) -> list[Node]:
 
 
 def surged(targets: Sequence[Node], count: int) -> tuple[tuple[Node, Node], ...]:
-    """`count` new nodes, each with the one of `targets` it is like: of each group, type and zone about its share.
+    """`count` new nodes, each with the target it is a copy of: each group, type and zone gets about its share.
 
-    One more leaves those before it as they are.
+    A larger `count` keeps the earlier nodes as they are.
     """
     alike = sorted(targets, key=lambda n: (n.group, n.instance_type, n.zone))
     chosen = [alike[int(_spread(i) * len(alike))] for i in range(1, count + 1)] if alike else []
@@ -62,7 +62,7 @@ def _spread(i: int) -> float:
 
 
 def _group(node: Node) -> object:
-    """What nodes have in common that one of them shows: their group, or without one what they are labelled with."""
+    """The common key of a group's nodes: their group's name, or without a group their labels."""
     return node.group or frozenset((k, v) for k, v in node.labels.items() if k not in _OWN_LABELS)
 
 
@@ -70,16 +70,16 @@ def _newest_first(node: Node) -> tuple[int, int]:
     return (-node.kubelet.major, -node.kubelet.minor) if node.kubelet is not None else (0, 0)
 
 
-# Nodes by how empty they are, which is how the scheduler prefers them (NodeResourcesFit, LeastAllocated).
+# Nodes sorted by free resources, as the scheduler prefers them (NodeResourcesFit, LeastAllocated).
 
 
 LOOKED_AT = 8
-"""So many of the emptiest nodes are looked at in order; of the others any that fits is taken."""
+"""This many of the emptiest nodes are tried in order; of the others any that fits is taken."""
 
 
 class EmptiestNodes:
-    """Some nodes, the emptiest first, in two heaps: those whose place was brought up to date since the last `refresh`
-    have one of their own, so that few are to be looked at when pods are taken off again."""
+    """A set of nodes, the emptiest first, in two heaps. Nodes whose entry was updated since the last `reorder_filled`
+    have a heap of their own, so that only few entries are checked when pods are removed again."""
 
     __slots__ = ("_most", "_moved", "_nodes")
 
@@ -87,30 +87,30 @@ class EmptiestNodes:
         self._nodes: list[_Entry] = []
         self._moved = [_entry(seat) for seat in seats]
         heapq.heapify(self._moved)
-        self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `look`
+        self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `remember_maxima`
 
     def settle(self) -> None:
-        """Bring all nodes to their places: some may have more room than they had."""
+        """Update the entries of all nodes: some may have more room than before."""
         self._most = None
-        # In order, which is a heap, too, and always the same one.
+        # A sorted list is a heap, and always the same one.
         self._nodes, self._moved = sorted(_entry(entry[2]) for entry in self._all()), []
 
     def refresh(self) -> None:
-        """The same for those that were filled since the last time, and may have been emptied again."""
+        """Update the entries of the nodes that were filled since the last time, and may have been emptied again."""
         for _, name, seat, per_cpu, per_memory in self._moved:
             cpu, memory = per_cpu * seat.room.cpu, per_memory * seat.room.memory
             heapq.heappush(self._nodes, (-(cpu if cpu < memory else memory), name, seat, per_cpu, per_memory))
         self._moved.clear()
 
     def add(self, seat: NodeOccupancy) -> None:
-        """One node more, or one that has more room than it had."""
+        """Add a node, or a node that has more room than before."""
         self._most = None
         heapq.heappush(self._nodes, _entry(seat))
 
     def take(self, asked: Requests, thorough: bool) -> NodeOccupancy | None:
-        """Take the room for it on the emptiest node that has it: the one at the top, as a rule. None: see `first`.
+        """Take the requested room on the emptiest node that has it, usually the one at the top. None: see `find`.
 
-        Placing calls this more often than anything else, so the steps of `NodeRoom` stand here.
+        Placement calls this more often than anything else, so the steps of `NodeRoom` are inlined here.
         """
         if self._most is not None and self.is_too_large(asked):
             return None
@@ -131,7 +131,7 @@ class EmptiestNodes:
         return found
 
     def first(self, fits: Callable[[NodeOccupancy], bool], thorough: bool = True) -> NodeOccupancy | None:
-        """The emptiest node that `fits`; if not `thorough`, only of the few that are emptiest."""
+        """The emptiest node for which `fits` is true; if not `thorough`, only among the few emptiest."""
         passed: list[_Entry] = []
         found = None
         while heap := self._emptiest():
@@ -148,7 +148,7 @@ class EmptiestNodes:
         return found
 
     def _emptiest(self) -> list[_Entry]:
-        """The heap with the emptiest node, which is at its top; empty if there is none."""
+        """The heap whose top is the emptiest node; empty if there is none."""
         nodes, moved = self._nodes, self._moved
         while True:
             heap = moved if moved and not (nodes and nodes[0] < moved[0]) else nodes
@@ -169,7 +169,8 @@ class EmptiestNodes:
         return chain(self._moved, self._nodes)
 
     def look(self) -> None:
-        """Remember the most that any node has left: until one is added, or `settle`, room only shrinks."""
+        """Remember the most free resources of any node: until a node is added, or `reorder_all`, free resources only
+        shrink."""
         rooms = [entry[2].room for entry in self._all()]
         left = {(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms if r.pods > 0}
         most: list[tuple[int, int, int]] = []
@@ -179,17 +180,17 @@ class EmptiestNodes:
         self._most = most
 
     def forget(self) -> None:
-        """Undo `look`: there is more room again."""
+        """Undo `remember_maxima`: there is more room again."""
         self._most = None
 
     def is_too_large(self, asked: Requests) -> bool:
-        """Whether no node had room for it at the last `look`, not even if nothing else were in the way."""
+        """Whether no node had room for the requests at the last `remember_maxima`, by resources alone."""
         return self._most is not None and _exceeds(asked.cpu, asked.memory, asked.ephemeral, self._most)
 
 
 def fitting(asked: Requests) -> Callable[[NodeOccupancy], bool]:
-    """Whether a node has room for it: `NodeRoom.fits` without a step in between, for most pods ask for nothing
-    unusual."""
+    """A test whether a node has room for these requests: `NodeRoom.fits` without a call in between, as most pods
+    request only cpu, memory and ephemeral storage."""
     if asked.others:
         return lambda seat: seat.room.fits(asked)
     cpu, memory, ephemeral = asked.cpu, asked.memory, asked.ephemeral
@@ -207,18 +208,19 @@ def fitting(asked: Requests) -> Callable[[NodeOccupancy], bool]:
 
 
 def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, int, int]]) -> bool:
-    """Whether it is more than each of `most`, which have the largest cpu first, has of something."""
+    """Whether the request is more than each of `maxima` has of some resource. `maxima` are sorted by cpu, largest
+    first."""
     for has_cpu, has_memory, has_ephemeral in most:
         if has_cpu < cpu:
-            break  # and so have all after it
+            break  # and so do all after it
         if has_memory >= memory and has_ephemeral >= ephemeral:
             return False
     return True
 
 
 _Entry = tuple[float, str, NodeOccupancy, float, float]
-"""The share of a node that is left, of what it has least of, negated; its name, and it; one over what it has at all,
-of cpu and of memory."""
+"""The free share of a node's scarcest resource, negated; its name; the node; 1 / allocatable cpu; 1 / allocatable
+memory."""
 
 
 def _entry(seat: NodeOccupancy) -> _Entry:

@@ -1,7 +1,7 @@
-"""Per owner of nodes: where new ones come from, how emptied ones leave, and what surprises people then.
+"""Advice after a drain, by owner of the nodes: where new nodes come from, how emptied ones leave, and known surprises.
 
-Sources: the EKS user guide on updates of managed node groups, the API models of EKS and EC2 Auto Scaling,
-eksctl's and Karpenter's sources. What is only operators' experience says so.
+Sources: the EKS user guide on updates of managed node groups, the API models of EKS and EC2 Auto Scaling, the sources
+of eksctl and Karpenter. Advice that rests only on operators' experience says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from .rollover_offers import (
 SETTINGS = (
     "clusterName nodeRole subnets instanceTypes capacityType scalingConfig updateConfig labels taints launchTemplate"
 )
-"""What a new managed group copies; not amiType, version and releaseVersion: for these it is made."""
+"""The settings that a new managed group copies; amiType, version and releaseVersion are not copied, as it is made to
+change them."""
 
 ID_IGNORES_PROTECTION = unsure(
     "Scale-in protection keeps new nodes from a lowered desired size; it does not stop a termination by instance id",
@@ -55,7 +56,7 @@ class ReplacementAdvice:
 
 
 def advise(leaving: NodeGroupRemoval) -> ReplacementAdvice:
-    """What to do after the drain of `leaving`'s targets."""
+    """The steps and warnings for the time after the drain of `removal`'s targets."""
     return _OWNERS[leaving.owner](leaving)
 
 
@@ -95,7 +96,8 @@ def _ended(leaving: NodeGroupRemoval, or_else: str = "") -> tuple[ReplacementSte
 
 
 def _without_ami(leaving: NodeGroupRemoval, how: str, create: tuple[str, ...]) -> ReplacementAdvice:
-    """A new group is as right after the drain as before it: the group's own update brings no nodes of the version."""
+    """A new group can be made after the drain as well as before it: the group's own update brings no nodes of the
+    version."""
     new = ReplacementStep(
         f"Make a new group with Amazon Linux 2023 beside it: the group's own update cannot bring newer nodes, as "
         f"{leaving.without_ami}. {how}",
@@ -319,12 +321,11 @@ _OWNERS: Mapping[NodeOwner, Callable[[NodeGroupRemoval], ReplacementAdvice]] = {
 }
 
 
-# A managed group's nodes replaced in three ways, side by side: this drain, the group's own update, blue/green.
+# Three ways to replace a managed group's nodes, compared: this drain, the group's own update, blue/green.
 
 
 def compare(leaving: NodeGroupRemoval, surge: int | None) -> tuple[Option, ...]:
-    """The three ways for exactly these targets, none where only a new group can follow; `surge` is that of the
-    policy."""
+    """The three ways for exactly these targets; empty where only a new group is possible. `surge`: as in the policy."""
     if leaving.without_ami:
         return ()
     held = tuple(row.pod.key for row in leaving.left if row.verdict in HOLDS)
@@ -405,10 +406,11 @@ def _too_long(slow: Sequence[SlowNode]) -> str:
 
 
 def _sorted(leaving: NodeGroupRemoval) -> tuple[tuple[str, ...], ...]:
-    """What the update would do to the pods that this plan leaves: stops at, may stop at, evicts unasked, not judged.
+    """Effect of the group's own update on the pods that this plan does not evict: (the update stops at, may stop at,
+    evicts without asking, not judged).
 
-    By the records of its codes; a pod with several is where the API's own refusal puts it. One with none of these is
-    not judged, as are pods of a refused node.
+    The records of the finding codes decide; of several codes the one with which the eviction API refuses decides. A pod
+    without such a code is not judged, as are pods of a refused node.
     """
     refused = {t.node.name for t in leaving.targets if t.verdict is TargetVerdict.REFUSED}
     found: tuple[list[str], ...] = ([], [], [], [])

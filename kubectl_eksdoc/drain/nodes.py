@@ -1,4 +1,4 @@
-"""Nodes that the user means, the facts indexed for judging them, and what is known before pods are looked at."""
+"""Nodes to drain: which the user selects, the context that indexes the facts for a drain, and findings about nodes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .policy import DrainPolicy, Targeting
 
 MAX_EVIDENCE = 12
 RESTARTED = frozenset({"Deployment", "StatefulSet"})
-"""What ``kubectl rollout restart`` takes, but for DaemonSets: none of their pods is on Fargate."""
+"""Kinds that ``kubectl rollout restart`` takes, without DaemonSets: none of their pods is on Fargate."""
 
 
 def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain | None = None) -> Finding | None:
-    """Why this node is not drained by us at all, or None. `owners` answer for the pods on it; `elsewhere`: who drains
-    it as one sees elsewhere than on it."""
+    """Why this node is not drained at all, or None. `owners`: the owners of the pods on it; `other_drain`: a drain by
+    another client that is recorded elsewhere than on the node."""
     if node.owner is NodeOwner.FARGATE:
         return Finding.of("node-fargate", _subject(node), remedy=tuple(_new_fargate_pods(node, owners)))
     if node.owner is NodeOwner.AUTO_MODE:
@@ -53,15 +53,15 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
 
 
 def may_be_cordoned(node: Node, refusal: Finding | None) -> bool:
-    """Whether a run cordons it though it does not drain it: nothing is scheduled onto a Fargate node a second time, and
-    a node that another client drains is left to that."""
+    """Whether a run cordons the node although it does not drain it. It does not cordon Fargate nodes, onto which no
+    second pod is scheduled, nor nodes that another client drains."""
     return node.owner is not NodeOwner.FARGATE and (
         refusal is None or refusal.code is not Code.of("node-foreign-drain")
     )
 
 
 def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
-    """Why nobody knows which pods are on it: some that are not valid are, or may be."""
+    """Why the pods on this node are not completely known: invalid Pod objects are on it, or may be."""
     here = [each for each in left_out if each.resource == PODS and each.node in (node.name, None)]
     if not here:
         return None
@@ -70,7 +70,7 @@ def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
 
 
 def remarks(node: Node) -> tuple[Finding, ...]:
-    """What to know about a node that is drained, the most important first."""
+    """Findings about a node that is drained, the most important first."""
     found = (_ends_soon(node), _not_ready(node), _hybrid(node))
     return tuple(finding for finding in found if finding is not None)
 
@@ -100,7 +100,7 @@ def _hybrid(node: Node) -> Finding | None:
 
 
 def _new_fargate_pods(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]:
-    """One for each owner that a rollout restarts; others are for a person to look up."""
+    """One remedy for each owner that a rollout restarts; if there is none, the command that lists the pods."""
     restarted = [owner for owner in owners if owner.kind in RESTARTED]
     for owner in restarted:
         restart = shell("kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace)
@@ -114,7 +114,7 @@ def _subject(node: Node) -> Subject:
     return Subject("Node", node.name)
 
 
-# Which nodes the user means.
+# Which nodes the user selects.
 
 
 _DIGITS = re.compile(r"(\d+)")
@@ -122,15 +122,15 @@ _DIGITS = re.compile(r"(\d+)")
 
 @lru_cache(maxsize=1 << 14)
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    """Sort key by which ``old-2`` comes before ``old-10``."""
+    """Sort key that puts ``old-2`` before ``old-10``."""
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in _DIGITS.split(name) if part)
 
 
 def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = ()) -> tuple[Node, ...]:
-    """The nodes of `targeting`, in natural order of their names. `pools` are the NodePools that exist.
+    """The nodes that `targeting` selects, in natural order of their names. `pools`: names of the existing NodePools.
 
     Raises:
-        UsageError: nothing was asked for, a named node or group does not exist, or no node matches.
+        UsageError: the targeting is empty, a named node or group does not exist, or no node matches.
     """
     known = {node.name: node for node in nodes}
     if targeting.empty:
@@ -162,7 +162,8 @@ def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = (
 
 
 def behind(nodes: Iterable[Node], server: str) -> frozenset[str]:
-    """Those whose kubelet is of an older minor version than the control plane's; none where that is not known."""
+    """Names of the nodes whose kubelet has an older minor version than the control plane; empty where that is not
+    known."""
     version = parse(server)
     if version is None:
         return frozenset()
@@ -171,12 +172,12 @@ def behind(nodes: Iterable[Node], server: str) -> frozenset[str]:
 
 
 IMAGE = "eks.amazonaws.com/nodegroup-image"
-"""The AMI of a managed node group's node."""
+"""Label with the AMI of a managed node group's node."""
 
 
 def older_images(nodes: Iterable[Node]) -> frozenset[str]:
-    """Those that are not made from the AMI of their group's newest node: of those with the newest kubelet the youngest,
-    for many nodes may be as young."""
+    """Names of the nodes whose AMI differs from that of their group's newest node. The newest node has the newest
+    kubelet, and the latest creation time among these, as many nodes may have the same age."""
     newest: dict[str, tuple[tuple[Version, datetime], str]] = {}
     known = [(node, node.labels[IMAGE]) for node in nodes if node.group and IMAGE in node.labels]
     for node, image in known:
@@ -203,7 +204,7 @@ def _matches(node: Node, targeting: Targeting) -> bool:
 
 
 def _not_found(what: str, missing: list[str], known: Iterable[str]) -> tuple[str, str]:
-    import difflib  # completion and help read this module, too
+    import difflib  # completion and help import this module, too
 
     names = sorted(known, key=natural)
     close = difflib.get_close_matches(missing[0], names, n=3)
@@ -227,15 +228,15 @@ def _described(targeting: Targeting) -> str:
 
 
 SCALED = (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.REPLICATION_CONTROLLERS)
-"""The kinds whose wanted replicas a percentage is taken of."""
+"""The kinds whose desired replicas are the base of a budget's percentage."""
 
 MAX_OWNER_DEPTH = 8
-"""Deeper chains of owners than this do not exist; a cycle in a broken dump must not hang us."""
+"""Limit of the length of an owner chain: a cycle in a broken dump must not cause an endless loop."""
 
 
 @frozen
 class Balanced:
-    """A Service that a load balancer sends traffic to; `ip_targets`: straight to the pods."""
+    """A Service that receives traffic from a load balancer; `ip_targets`: the targets are pod IPs."""
 
     name: str
     selector: Selector
@@ -244,13 +245,13 @@ class Balanced:
 
 @frozen
 class DrainContext:
-    """One drain's view of a cluster. Mappings are read-only by convention."""
+    """The facts of a cluster, indexed for one drain. Mappings are read-only by convention."""
 
     cluster: Cluster
     policy: DrainPolicy
     targets: tuple[Node, ...]
     pods_on: Mapping[str, tuple[Pod, ...]]
-    daemons_on: Mapping[str, Sequence[Pod]]  # of DaemonSets, on any node, without those that have ended
+    daemons_on: Mapping[str, Sequence[Pod]]  # DaemonSet pods by node, for all nodes, without finished pods
     guards: PodBudgets
     scales: Scales
     workloads: Mapping[str, Workload]  # by uid
@@ -259,12 +260,12 @@ class DrainContext:
     volumes: Mapping[str, PersistentVolume]  # by name
     autoscalers: Mapping[tuple[str, str, str], Autoscaler]  # by namespace, kind and name of the target
     needed: Mapping[str, tuple[Backends, ...]]  # by pod uid
-    balanced: Mapping[str, tuple[Balanced, ...]]  # services with a load balancer, by namespace
+    balanced: Mapping[str, tuple[Balanced, ...]]  # by namespace
     leases_held: Mapping[str, str]  # pod key → the lease it holds
     terminating: frozenset[str]  # namespaces
-    refused: Mapping[str, Finding] = field(default_factory=dict)  # why targets are not drained at all, by name
-    wanted_by: Mapping[str, int] = field(default_factory=dict)  # replicas of the workloads an owner has, by its uid
-    no_second: frozenset[str] = frozenset()  # uids of pods beside which no node has a place for a second one
+    refused: Mapping[str, Finding] = field(default_factory=dict)  # node name → why it is not drained at all
+    wanted_by: Mapping[str, int] = field(default_factory=dict)  # owner uid → sum of its workloads' replicas
+    no_second: frozenset[str] = frozenset()  # uids of pods without room for a second one
 
     @property
     def now(self) -> datetime:
@@ -280,15 +281,15 @@ class DrainContext:
         return self.guards.known(pod)
 
     def pods_with(self, uids: Set[str]) -> dict[str, Pod]:
-        """The pods on targets with those uids, by uid."""
+        """The pods on targets with these uids, by uid."""
         return {pod.uid: pod for pods in self.pods_on.values() for pod in pods if pod.uid in uids}
 
     def workload_of(self, pod: Pod) -> Workload | None:
-        """The direct owner, when it is a workload that was read."""
+        """The pod's direct owner, if it is a workload that was read."""
         return self.workloads.get(pod.owner.uid) if pod.owner else None
 
     def top_of(self, pod: Pod) -> Workload | None:
-        """The Deployment behind a ReplicaSet, else the direct owner."""
+        """The Deployment of a ReplicaSet's pod, else the direct owner, if it was read."""
         found = self.workload_of(pod)
         for _ in range(MAX_OWNER_DEPTH):
             if found is None or found.owner is None or found.owner.uid not in self.workloads:
@@ -297,14 +298,15 @@ class DrainContext:
         return found
 
     def top_owner(self, pod: Pod) -> ControllerOwner | None:
-        """Who answers for the pod, be it read or not: what its ReplicaSet names as its owner, else its own owner.
+        """The owner reference at the top of the pod's owner chain, also where that object was not read: the owner that
+        its ReplicaSet names, else the pod's own owner.
 
         None for a bare pod.
         """
         return _top_owner(self.workloads, pod)
 
     def owner_subject(self, pod: Pod) -> Subject:
-        """Who answers for the pod: its Deployment, StatefulSet, Job …, or the pod itself."""
+        """The finding subject for the pod: its Deployment, StatefulSet, Job …, or the pod itself."""
         return _survey_subject(self.workloads, pod)
 
 
@@ -369,7 +371,7 @@ def _top_owner(workloads: Mapping[str, Workload], pod: Pod) -> ControllerOwner |
         if held is None or held.owner is None:
             break
         if held.kind != "ReplicaSet" and held.owner.uid not in workloads:
-            break  # an operator's object: what it made is better known to people than itself
+            break  # the custom resource of an operator: users know the workload that it created better
         owner = held.owner
     return owner
 
@@ -380,7 +382,7 @@ def _survey_subject(workloads: Mapping[str, Workload], pod: Pod) -> Subject:
 
 
 def _subjects(workloads: Mapping[str, Workload], pods: Iterable[Pod]) -> Iterator[Subject]:
-    """Who answers for `pods`, each once; nothing is looked up before somebody asks."""
+    """The owners of `pods`, each once; evaluated lazily."""
     yield from dict.fromkeys(_survey_subject(workloads, pod) for pod in pods)
 
 
@@ -395,7 +397,8 @@ def _balanced(cluster: Cluster) -> dict[str, tuple[Balanced, ...]]:
 
 
 def _leases_held(cluster: Cluster) -> dict[str, str]:
-    """Leader election: client-go's holder identity is the pod's name, often with ``_<uuid>`` behind."""
+    """Pod key → leader election lease. The holder identity of client-go is the pod's name, often with ``_<uuid>``
+    behind."""
     held = {}
     for lease in cluster.leases:
         if lease.holder and lease.namespace != "kube-node-lease":

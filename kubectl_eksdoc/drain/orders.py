@@ -1,10 +1,10 @@
-"""Orders in which nodes can be drained: which is best depends on what binds, so several are tried.
+"""Orders in which nodes can be drained: which is best depends on what is scarce, so several are tried.
 
-Where budgets bind, nodes of the hardest chain go first, so that its turns never pause; where room is short, nodes
-that are light, or give much room soon, go first. Zone by zone and oldest first is what people do by hand. The
-rest are variations of the best so far.
+Where budgets are scarce, the nodes with pods of the longest chain go first, so that its turns never pause. Where room
+is short, light nodes, or nodes that soon give much room, go first. Zone by zone and oldest first is what people do by
+hand. Other orders are variations of the best so far.
 
-What the user forces about the order must name targets, and not contradict itself.
+An order or pins that the user gives must name targets, and must not contradict each other.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from .rule_results import where
 
 @frozen
 class NodeTraits:
-    """One node to drain. `chain_s`: of its pods' limits, the seconds that all pods of the longest take together;
-    `chains_s` their sum. `alone_s`: what the node takes by itself. `load`: the share of it that its pods to move
-    take, from 0 to 1."""
+    """The properties of one node that orders use. `chain_s`: of the limits of its pods, the seconds that all pods of
+    the longest chain take together; `chains_s`: the sum over its chains. `alone_s`: seconds that the node takes by
+    itself. `load`: the share of its capacity that its evicted pods request, from 0 to 1."""
 
     name: str
     evictions: int
@@ -68,22 +68,22 @@ _LONG_AGO = "0000"
 
 
 def hardest_chain(nodes: Sequence[NodeTraits]) -> list[str]:
-    """Those that hold a pod of the longest chain first."""
+    """Nodes that hold a pod of the longest chain first."""
     return _by(nodes, lambda n: (-n.chain_s, -n.chains_s))
 
 
 def lightest(nodes: Sequence[NodeTraits]) -> list[str]:
-    """Those whose pods need the least room first."""
+    """Nodes whose pods need the least room first."""
     return _by(nodes, lambda n: (n.load,))
 
 
 def efficient(nodes: Sequence[NodeTraits]) -> list[str]:
-    """Those that give the most room back for the room and the time they take first."""
+    """Nodes that give the most room for the room and the time they take first."""
     return _by(nodes, lambda n: (n.alone_s * n.load / max(1.0 - n.load, 0.01),))
 
 
 def zone_and_age(nodes: Sequence[NodeTraits]) -> list[str]:
-    """Zone by zone, in each the oldest first."""
+    """Zone by zone, the oldest nodes of each first."""
     return _by(nodes, lambda n: (n.zone, n.created_at.isoformat() if n.created_at else _LONG_AGO))
 
 
@@ -92,7 +92,7 @@ def by_name(nodes: Sequence[NodeTraits]) -> list[str]:
 
 
 def given(first: Sequence[str]) -> Strategy:
-    """Those of `first` in that order, then the others by name."""
+    """The nodes of `listed` in that order, then the others by name."""
     place = {name: i for i, name in enumerate(first)}
 
     def in_that_order(nodes: Sequence[NodeTraits]) -> list[str]:
@@ -102,7 +102,8 @@ def given(first: Sequence[str]) -> Strategy:
 
 
 def varied(order: Sequence[str], seed: int) -> Strategy:
-    """`order` with one node moved, for odd seeds, or every node moved a little; chance that `seed` decides."""
+    """`order` with one node moved (odd seeds), or with every node moved a little; the random values follow from
+    `seed`."""
     names = list(order)
     if seed % 2 and len(names) > 1:
         which = int(chance(seed, 0) * len(names))
@@ -125,19 +126,19 @@ BY_NAME: dict[str, Strategy] = {
     "zone": zone_and_age,
     "name": by_name,
 }
-"""All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `soonest_first`)."""
+"""All of `policy.ORDERS` except ``soonest``, which needs the tasks (see `soonest_first`)."""
 
 
 def _by(nodes: Sequence[NodeTraits], key: Callable[[NodeTraits], tuple[object, ...]]) -> list[str]:
-    """Empty nodes before all others: whatever is done with them, no pod moves."""
+    """Empty nodes come before all others: no pod moves when they are drained."""
     return [n.name for n in sorted(nodes, key=lambda n: (n.evictions > 0, key(n), natural(n.name)))]
 
 
-# What there is to evict, node by node, and what each eviction takes a turn on.
+# The pods to evict, by node, and the limits of each eviction.
 
 
 NEEDED = "needed: "
-"""Prefix of limits that are not budgets: one backend a round of what replacements need."""
+"""Prefix of limits that are not budgets: one backend per round of a service that replacements need."""
 
 SOFT = "soft budget of "
 """Prefix of limits that stand for a budget where a workload has none (``--soft-budget``)."""
@@ -145,10 +146,9 @@ SOFT = "soft budget of "
 
 @frozen
 class NodeTasks:
-    """`tasks` by node, each node's by namespace and name; `per_round` is how many of a limit's tasks may go at once.
-
-    `partly` are the nodes on which something is held back: they are emptied as far as possible, and stay.
-    """
+    """The evictions of a drain. `tasks` by node, those of a node by namespace and name; `per_round`: limit → how many
+    of its tasks may go at once. `partial_nodes`: nodes that keep some pods: they are emptied as far as possible, and
+    stay."""
 
     tasks: Mapping[str, tuple[Task, ...]]
     per_round: Mapping[str, int]
@@ -156,7 +156,7 @@ class NodeTasks:
 
     @property
     def crowded(self) -> frozenset[str]:
-        """The limits that more tasks use than may go at once, or under which some must go after the others."""
+        """The limits that have more tasks than may go at once, or some of whose tasks must go after the others."""
         users: dict[str, int] = defaultdict(int)
         found: set[str] = set()
         for given in self.tasks.values():
@@ -173,7 +173,7 @@ class NodeTasks:
 
 
 def work_of(world: DrainContext, judgement: Judgement) -> NodeTasks:
-    """What a drain evicts, after `judgement`: the pods that can go from the nodes that are drained."""
+    """The evictions of a drain after `judgement`: the evictable pods of the nodes that are drained."""
     soft: dict[str, int] = {}
     tasks = dict(_tasks(world, judgement, judgement.pods, soft))
     limits = dict.fromkeys(chain.from_iterable([task[1] for given in tasks.values() for task in given]))
@@ -185,7 +185,7 @@ def work_of(world: DrainContext, judgement: Judgement) -> NodeTasks:
 def work_again(
     world: DrainContext, judgement: Judgement, work: NodeTasks, nodes: Collection[str], budgets: Iterable[str]
 ) -> NodeTasks:
-    """`work` where the verdicts on pods of `nodes` and on the `budgets` of those keys are new."""
+    """`old_tasks` after the verdicts on pods of `nodes` and on the `budgets` with these keys have changed."""
     soft: dict[str, int] = {}
     tasks = {name: given for name, given in work.tasks.items() if name not in nodes}
     tasks.update(_tasks(world, judgement, nodes, soft))
@@ -215,11 +215,12 @@ def _task(world: DrainContext, judged: JudgedPod, guarded: tuple[str, ...], limi
 
 
 _WITHOUT_LIMITS = {Means.RESTART: Replacement.FIRST, Means.PATIENCE: Replacement.NEVER}
-"""What is never away, or not because of us, takes no turn: and what comes after it."""
+"""Methods that make no pod unavailable, or not because of the drain: they take no turn. Value: how the pod is
+replaced."""
 
 
 def _by_name(judged: JudgedPod) -> tuple[str, object]:
-    """Numbers count where names end in one."""
+    """StatefulSet pods sort by the number at the end of their names."""
     pod = judged.pod
     if pod.owner is not None and pod.owner.kind == "StatefulSet":
         return pod.namespace, natural(pod.name)
@@ -227,17 +228,17 @@ def _by_name(judged: JudgedPod) -> tuple[str, object]:
 
 
 class _Limits:
-    """What evictions take a turn on; what soft budgets there are is noted in `soft`."""
+    """Finds the limits of evictions; soft budgets that it finds are added to `soft_limits`."""
 
     def __init__(self, world: DrainContext, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> None:
         self._world = world
         self._budgets = budgets
         self._soft = soft
         self._asks_more = world.policy.soft_budget is not None
-        self._alike: dict[int, tuple[str, ...]] = {}  # by id of guards that count all pods they select on targets
+        self._alike: dict[int, tuple[str, ...]] = {}  # by id of the tuple of budgets
 
     def of(self, judged: JudgedPod) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The budgets that count the pod, and all that limits its eviction."""
+        """The budgets that count the pod, and all limits of its eviction."""
         pod, guards = judged.pod, judged.guards
         guarded = (self._alike.get(id(guards)) or self._counting(pod, guards)) if guards else ()
         limits = guarded
@@ -251,12 +252,12 @@ class _Limits:
         judged = [self._budgets[b.key] for b in guards]
         found = tuple([each.budget.key for each in judged if pod.uid in each.counted_uids])
         if all(len(each.counted) == len(each.on_targets) for each in judged):
-            self._alike[id(guards)] = found  # most pods: those that share their guards share the answer, too
+            self._alike[id(guards)] = found  # most pods: pods with the same budgets share the answer
         return found
 
 
 def _softly(world: DrainContext, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:
-    """The limit for a pod that no budget guards, noted in `soft`: a percentage of its replicas, at least one."""
+    """The limit of a pod without a budget, added to `soft_limits`: a percentage of its replicas, at least one."""
     percent = world.policy.soft_budget
     if percent is None or not pod.ready or pod.finished or pod.deleting or world.budgets_of(pod):
         return ()
@@ -268,14 +269,13 @@ def _softly(world: DrainContext, pod: Pod, soft: dict[str, int]) -> tuple[str, .
     return (limit,)
 
 
-# The order in which always that node is next that can be empty soonest, given what the nodes before it have booked.
+# The order "soonest": the next node is always the one that can be empty soonest after the bookings of earlier nodes.
 #
-# It keeps every budget's turns going without having nodes wait, cordoned, for a turn that is far off: so it is what is
-# tried first.
+# It keeps the turns of every budget going without cordoned nodes that wait long for a turn: so it is tried first.
 
 
 class _Need(NamedTuple):
-    """What one node uses of one limit; `chain` is the rounds that all tasks under the limit take together."""
+    """One node's use of one limit; `chain`: the rounds that all tasks under the limit take together."""
 
     limit: str
     units: int
@@ -283,7 +283,7 @@ class _Need(NamedTuple):
 
 
 def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> dict[str, tuple[_Need, ...]]:
-    """What each node needs, longest chain first."""
+    """The uses of each node, longest chain first."""
     used = {node: Counter([limit for task in given for limit in task.limits]) for node, given in todo.items()}
     totals: Counter[str] = Counter()
     for units in used.values():
@@ -297,9 +297,9 @@ def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> 
 
 
 def soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> list[str]:
-    """Always the node that can be empty soonest after those before it; ties: fewest pods, then by name.
+    """The next node is always the one that can be empty soonest after those before it; ties: fewest pods, then by name.
 
-    Nodes wait in line with those that share their longest chain, and only the first of each line is valued.
+    Nodes queue with those that share their longest chain, and only the first of each queue is evaluated.
     """
     needs = _needs(todo, per_round)
     lines: dict[str, list[tuple[int, int, object, str]]] = defaultdict(list)
@@ -321,7 +321,7 @@ def soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, in
     nodes: list[str] = []
     while heap:
         _, size, key, node, limit = heapq.heappop(heap)
-        # Others may have been chosen since this node was valued: it waits if it no longer comes first.
+        # Other nodes may have been chosen since this node was evaluated: it waits if it no longer comes first.
         now = (max(_soonest(needs[node], taken, per_round), min(1, size)), size, key, node, limit)
         if heap and now > heap[0]:
             heapq.heappush(heap, now)
@@ -334,11 +334,12 @@ def soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, in
 
 
 def _soonest(needs: Iterable[_Need], taken: Mapping[str, int], per_round: Mapping[str, int]) -> int:
-    """The round by which `needs` can be met when others have `taken` theirs. They come longest chain first."""
+    """The round by which `uses` can be met after other nodes have taken `used_units`. The uses come longest chain
+    first."""
     soonest = 0
     for need in needs:
         if need.chain <= soonest:
-            break  # not even all of its tasks together take that long
+            break  # all of its tasks together do not take that long
         last = -(-(taken.get(need.limit, 0) + need.units) // per_round[need.limit])
         if last > soonest:
             soonest = last
@@ -370,7 +371,7 @@ def check_named(policy: DrainPolicy, targets: Sequence[Node]) -> None:
             )
 
 
-# The evictions as the plan shows them: every position with its reason.
+# The evictions as the plan lists them: every position with its reason.
 
 
 NO_BUDGET = "no budget guards it"
@@ -379,7 +380,7 @@ NO_BUDGET = "no budget guards it"
 def evictions(
     world: DrainContext, order: EvictionOrder, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
 ) -> tuple[Eviction, ...]:
-    """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
+    """The order as the plan lists it; `places`: pod uid → node that is reserved for its replacement."""
     lets = {key: f"budget {key} lets {budget.per_round} go at once" for key, budget in budgets.items()}
     found = []
     for i, booking in enumerate(order.bookings, 1):
@@ -392,9 +393,9 @@ def evictions(
                 break
         plain = manner is EVICTED and not (late or tier or after is Replacement.NEVER)
         if budget and len(limits) == 1 and plain:
-            reason = f"{lets[budget]}: {turn} of {turns}"  # most that have a budget
+            reason = f"{lets[budget]}: {turn} of {turns}"  # most pods with a budget
         elif plain and not limits and pod.phase == "Running" and not world.budgets_of(pod):
-            reason = NO_BUDGET  # most others
+            reason = NO_BUDGET  # most pods without one
         else:
             reason = _reason(world, booking, lets.get(budget, ""))
         lands_on = places.get(pod.uid, "")
@@ -403,7 +404,7 @@ def evictions(
 
 
 def _reason(world: DrainContext, booking: BudgetBooking, by_budget: str) -> str:
-    """`by_budget`: how many its budget lets go at once, "" without one."""
+    """`budget_text`: how many pods its budget lets go at once, "" without a budget."""
     pod, task = booking.task.pod, booking.task
     parts = [f"may finish for up to {duration(task.manner.waits_s)} first"] if task.manner.waits_s else []
     if task.manner.restarts is not None:
@@ -438,14 +439,15 @@ def _reason(world: DrainContext, booking: BudgetBooking, by_budget: str) -> str:
 
 
 def outages(world: DrainContext, order: EvictionOrder) -> Iterable[Finding]:
-    """One finding for each workload of several replicas of which no ready pod is left after one round."""
+    """One finding for each workload of several replicas all of whose Ready pods are evicted in the same round."""
     found: dict[tuple[str, int], list[Pod]] = defaultdict(list)
     tops: dict[str, Workload] = {}
     known: dict[str, Workload | None] = {}  # by uid of the pods' own owners
     budgets = {budget.key for budget in world.cluster.budgets}
     for booking in order.bookings:
         task = booking.task
-        # Most wait for a budget, which says enough; the others are never away, or not because of this drain.
+        # Most pods have a budget, which is reported anyway; these methods make no pod unavailable, or not by this
+        # drain.
         if (task.limits and task.limits[0] in budgets) or task.manner.means in (Means.RESTART, Means.PATIENCE):
             continue
         pod, owner = task.pod, task.pod.owner

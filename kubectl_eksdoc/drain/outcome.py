@@ -1,4 +1,4 @@
-"""What becomes of each pod, budget and node: the words of a plan, and its rows."""
+"""Verdicts on pods, budgets and nodes, and the rows of a plan."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class PodVerdict(str, Enum):
     """Exactly one for every pod on a target."""
 
     EVICT = "evict"
-    STAY = "stay"  # a DaemonSet's, a static pod, not selected, already leaving
-    HELD = "held"  # could go, but its target is skipped
+    STAY = "stay"  # of a DaemonSet, a static pod, not selected, already terminating
+    HELD = "held"  # evictable, but its target is skipped
     BLOCKED = "blocked"
     UNKNOWN = "unknown"
 
@@ -29,7 +29,7 @@ HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 
 
 class BudgetVerdict(str, Enum):
-    """One for every budget with pods on targets; the first that holds, in this order."""
+    """One for every budget with pods on targets: the first that applies, in this order."""
 
     SEVERAL_BUDGETS = "several-budgets"
     BLOCKED_FOREVER = "blocked-forever"
@@ -44,25 +44,25 @@ class BudgetVerdict(str, Enum):
 class TargetVerdict(str, Enum):
     DRAINS = "drains"
     PARTIAL = "partial"  # drained as far as possible, because --partial was given
-    SKIPPED = "skipped"  # a pod on it cannot go
-    REFUSED = "refused"  # not a node that is drained: Fargate, Auto Mode, somebody else's drain
-    UNKNOWN = "unknown"  # something that decides about it was not read
+    SKIPPED = "skipped"  # a pod on it cannot be evicted
+    REFUSED = "refused"  # never drained: Fargate, Auto Mode, another client's drain
+    UNKNOWN = "unknown"  # objects that decide about it were not read
 
 
 class Eviction(NamedTuple):
     """One eviction of the order. `position` counts from 1 over the whole plan.
 
-    `lands_on` is the node where a place is reserved for its replacement, which may be a new one; "" where there is
-    none: nothing replaces it there, or it waits for a node that is added.
-    `limits` name all of which only so many may be away at once (`DrainPlan.slots`), its budget among them; of its
-    node the pods of a lower `tier` go first. `manner`: how it goes, for not all of them are evicted after all.
+    `lands_on`: the node on which a place is reserved for its replacement, possibly a new one; "" where there is none:
+    nothing replaces it elsewhere, or its replacement waits for a node that is added. `limits`: all limits of which only
+    so many pods may be away at once (`DrainPlan.slots`), its budget among them. Of its node the pods of a lower `tier`
+    go first. `eviction_mode`: how it leaves, as not every pod is evicted by the API.
     """
 
     position: int
     round: int
     pod: Pod
     node: str
-    budget: str  # ns/name, "" when no budget counts it
+    budget: str  # namespace/name, "" when no budget counts it
     reason: str
     lands_on: str = ""
     limits: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Eviction(NamedTuple):
 
 
 class NotEvictedPod(NamedTuple):
-    """A pod on a target that this plan does not evict, and why."""
+    """A pod on a target that this plan does not evict, and the reason."""
 
     pod: Pod
     node: str
@@ -82,8 +82,8 @@ class NotEvictedPod(NamedTuple):
 
 @frozen
 class DrainTarget:
-    """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict).
-    `cordon_only`: it is not drained, and a run cordons it all the same."""
+    """A node to drain. `finish_round`: the round after which it is empty (0: no pod has to be evicted). `cordon_only`:
+    it is not drained, but a run cordons it."""
 
     node: Node
     verdict: TargetVerdict
@@ -91,20 +91,20 @@ class DrainTarget:
     finish_round: int
     evictions: int
     left: int
-    why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
-    wave: int = 0  # of the nodes drained together, or its generation, from 1; 0 when it is not drained
-    freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
+    why: tuple[str, ...] = ()  # why it is not drained, one clause each
+    wave: int = 0  # the wave or the generation, from 1; 0 when it is not drained
+    freed_by: tuple[Remedy, ...] = ()  # the first remedy of each blocker
     cordon_only: bool = False
-    needs: tuple[str, ...] = ()  # drained nodes in whose place new ones must have joined before this one is begun
+    needs: tuple[str, ...] = ()  # drained nodes whose new nodes must have joined before this one is started
 
 
 @frozen
 class SlowNode:
     """A node of a managed group that takes longer by itself than the group's own update waits for its pods.
 
-    `usual_s` and `slow_s`: seconds from the first eviction until its last pod is gone, at least, with usual pods
-    and with slow ones. What takes so long are `pods` (ns/name): those of `budget` (ns/name), which lets `at_once`
-    of them be away at a time, or a single one ("" and 0), whose own grace period is `grace_s`.
+    `typical_s` and `slow_s`: minimum seconds from the first eviction until its last pod is gone, with typical pods and
+    with slow ones. The cause are `pods` (namespace/name): those of `budget` (namespace/name), which lets `at_once` of
+    them be away at a time, or a single one ("" and 0) with its own grace period of `grace_s`.
     """
 
     node: str
@@ -118,17 +118,17 @@ class SlowNode:
 
     @property
     def certain(self) -> bool:
-        """Whether it takes too long at the usual pace, and not only with slow pods."""
+        """Whether it takes too long at the typical pace, and not only with slow pods."""
         return self.usual_s >= PATIENCE.total_seconds()
 
     @property
     def seconds(self) -> float:
-        """How long it takes at least: usually if that is too long already, else with slow pods."""
+        """Minimum duration: the typical one if that is too long already, else the one with slow pods."""
         return self.usual_s if self.certain else self.slow_s
 
     @property
     def why(self) -> str:
-        """What takes so long, as a clause."""
+        """The cause, as a clause."""
         if self.budget:
             return f"budget {self.budget} lets {self.at_once} of its {len(self.pods)} pods on this node go at a time"
         return f"pod {self.pods[0]} has a grace period of {duration(self.grace_s)}"

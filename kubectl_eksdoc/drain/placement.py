@@ -1,5 +1,4 @@
-"""What placement means for the plan: pods without a place block their node, or wait for nodes that an autoscaler
-adds."""
+"""Effect of placement on the plan: pods without a place block their node, or wait for nodes that an autoscaler adds."""
 
 from __future__ import annotations
 
@@ -26,15 +25,15 @@ CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
 
 
 class NodeProvisioning(str, Enum):
-    """How nodes of one kind come to a cluster that is short of room."""
+    """How a cluster that is short of room gets more nodes of one kind."""
 
-    BY_ITSELF = "by-itself"  # something adds them for Pending pods
-    BY_HAND = "by-hand"  # nothing that was seen does
-    UNKNOWN = "unknown"  # what would add them was not read
+    BY_ITSELF = "by-itself"  # an autoscaler adds them for Pending pods
+    BY_HAND = "by-hand"  # no autoscaler was found
+    UNKNOWN = "unknown"  # the objects that tell were not read
 
 
 def growth(world: DrainContext, node: Node) -> NodeProvisioning:
-    """How more nodes like this one come."""
+    """How more nodes like this one are added."""
     if node.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE):
         if world.cluster.unread(kinds.NODE_POOLS):
             return NodeProvisioning.UNKNOWN
@@ -47,7 +46,7 @@ def growth(world: DrainContext, node: Node) -> NodeProvisioning:
 
 
 def adds(world: DrainContext) -> Adds:
-    """What adds nodes by itself, as far as the NodePools' cpu limits let it."""
+    """A test whether one more node like a given one is added automatically, within the cpu limits of the NodePools."""
     known = {node.name: growth(world, node) for node in world.cluster.nodes}
     pools = [pool for each in world.cluster.node_pools if (pool := _pool(world, each)) is not None]
 
@@ -67,16 +66,16 @@ _VERDICT = {
 
 
 class AfterPlacement:
-    """What becomes of pods without a place: they wait for a new node where something adds one that takes them, else
-    they are blocked."""
+    """Verdicts on pods without a place: they wait for a new node where one that takes them is added, else they are
+    blocked."""
 
     def __init__(self, world: DrainContext, landing: ReplacementPlaces) -> None:
         self._world = world
         self._landing = landing
-        self._waiting: dict[object, RuleResult | None] = {}  # by what the pods lack, and the node that would help
+        self._waiting: dict[object, RuleResult | None] = {}  # by the reasons and the node that would help
 
     def judged(self, pod: JudgedPod) -> JudgedPod:
-        """`pod` after landing: as it was where it has a place."""
+        """`pod` after placement: unchanged where it has a place."""
         homeless = self._landing.homeless.get(pod.pod.uid)
         if homeless is None:
             return pod
@@ -92,11 +91,11 @@ class AfterPlacement:
         return JudgedPod(pod.pod, said.verdict, (*pod.said, said), pod.guards)
 
     def _waits(self, homeless: PodWithoutPlace, like: Node) -> RuleResult | None:
-        """What is said of such pods; None where each of them is a finding."""
+        """The result of such pods; None where each of them has its own finding."""
         comes = growth(self._world, like) if homeless.comes else NodeProvisioning.BY_HAND
         if (self._landing.blind and comes is not NodeProvisioning.BY_ITSELF) or _own_kind(self._world, like):
             return None
-        # The finding about all of them counts the missing nodes.
+        # One finding about all of them counts the missing nodes.
         reason = f"its replacement needs a new node: {_refused(homeless)}"
         return RuleResult(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
 
@@ -131,9 +130,9 @@ def _blind(world: DrainContext, pod: Pod, nodes: Sequence[str]) -> Finding:
 
 
 def _own_kind(world: DrainContext, like: Node) -> bool:
-    """Whether only a node such as those that are being drained would help, and nothing adds one.
+    """Whether only a node like those being drained would help, and none is added automatically.
 
-    Where drained nodes are replaced, such nodes are what joins.
+    Where drained nodes are replaced, the new nodes are such nodes.
     """
     if world.policy.surge is not None:
         return False
@@ -146,7 +145,7 @@ def _add(like: Node) -> Remedy:
 
 
 def findings(world: DrainContext, landing: ReplacementPlaces) -> Iterable[Finding]:
-    """What to say of the landing as a whole: how many nodes are missing, and what could not be told."""
+    """Findings about the placement as a whole: how many nodes are missing, and which pods could not be judged."""
     known = {node.name: node for node in world.cluster.nodes}
     for comes in (NodeProvisioning.BY_ITSELF, NodeProvisioning.UNKNOWN):
         copies = {name: count for name, count in landing.coming.items() if growth(world, known[name]) is comes}
@@ -199,16 +198,16 @@ def _limits(pool: NodePool) -> str:
 
 @frozen
 class _Pool:
-    """A NodePool with a cpu limit. `used`, `most` in millicores; what its nodes have counts as used."""
+    """A NodePool with a cpu limit, in millicores. `used_cpu`: allocatable cpu of its nodes, which counts as used."""
 
     name: str
     limit: str
     used: int
     most: int
-    cpu_of: Mapping[str, int]  # by name of its nodes
+    cpu_of: Mapping[str, int]  # node name → millicores
 
     def is_full(self, node: Node, coming: Mapping[str, int]) -> bool:
-        """Whether it may not have one more like `node`."""
+        """Whether the limit does not allow one more node like `node`."""
         if node.name not in self.cpu_of:
             return False
         more = sum(count * self.cpu_of.get(name, 0) for name, count in coming.items())
@@ -220,13 +219,13 @@ def _pool(world: DrainContext, pool: NodePool) -> _Pool | None:
     try:
         most = nanos(limit) // 1_000_000
     except InvalidQuantity:
-        return None  # no limit, or one that no server would take
+        return None  # no limit, or one that no API server would accept
     own = {n.name: n.allocatable.get(CPU, 0) for n in world.cluster.nodes if pool.name in n.groups}
     return _Pool(pool.name, limit, sum(own.values()), most, own)
 
 
 def _full_pools(world: DrainContext, landing: ReplacementPlaces, copies: Mapping[str, int]) -> str:
-    """Which NodePools may not grow so far by their cpu limits, "" if none."""
+    """The first NodePool whose cpu limit does not allow these nodes, as a clause; "" if none."""
     known = {node.name: node for node in world.cluster.nodes}
     for each in world.cluster.node_pools:
         pool = _pool(world, each)
@@ -251,7 +250,7 @@ def _unsure(world: DrainContext, landing: ReplacementPlaces) -> Iterable[Finding
 
 
 def _read_for(pod: Pod) -> tuple[Resource, ...]:
-    """The kinds that decide where the pod can land, besides nodes and pods."""
+    """The kinds that decide where the pod can be scheduled, in addition to nodes and pods."""
     return (*_READ_FOR_VOLUMES, kinds.NAMESPACES) if pod.volumes else (kinds.NAMESPACES,)
 
 

@@ -1,4 +1,4 @@
-"""Put together: facts and policy in, the whole drain plan out."""
+"""Assembly of the drain plan: facts and policy in, the complete plan out."""
 
 from __future__ import annotations
 
@@ -43,8 +43,11 @@ from .rule_results import (
 
 
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by_eks: bool = False) -> DrainPlan:
-    """What draining `targets` does: every verdict, the order of evictions, every finding. `by_eks`: EKS drains them,
-    and what it keeps for itself, nodes of Auto Mode, is judged as any other."""
+    """The effect of draining `targets`: every verdict, the order of evictions, every finding.
+
+    `drained_by_eks`: EKS drains the nodes. Nodes of EKS Auto Mode, which EKS replaces itself, are then judged like
+    others.
+    """
     asked = survey(cluster, tuple(targets), policy)
     if by_eks:
         own = Code.of("node-auto-mode")
@@ -54,8 +57,11 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by
 
 
 def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
-    """What is judged and chosen. Singles that would be restarted, and whose new pod finds no place while they are
-    there, go as they would without that: the world that is returned knows them."""
+    """The judgement, the chosen order, and the context of both.
+
+    A restart of a single replica needs a place for a second pod. Where there is none, the pod is judged again as
+    without ``--surge-singles``; the returned context lists these pods (`without_surge_room`).
+    """
     while True:
         judgement = judge_pods(world, world.accepted)
         chosen = choose(world, judgement)
@@ -66,7 +72,7 @@ def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
 
 
 def put_together(world: DrainContext, chosen: OrderedPlan, by_eks: bool = False) -> DrainPlan:
-    """The plan for what was chosen. `by_eks`: as of `make_plan`."""
+    """The plan for `choice`. `drained_by_eks`: see `build_plan`."""
     refused, targets, policy = world.refused, world.targets, world.policy
     judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
     evicted = Counter([booking.node for booking in order.bookings])
@@ -111,7 +117,7 @@ def put_together(world: DrainContext, chosen: OrderedPlan, by_eks: bool = False)
 
 
 def _tight(world: DrainContext, going: Sequence[Eviction], tight: frozenset[str]) -> tuple[Subject, ...]:
-    """The workloads of those that go."""
+    """The workloads of the evicted pods among `uids`, sorted."""
     if not tight:
         return ()
     found = {world.owner_subject(each.pod): None for each in going if each.pod.uid in tight}
@@ -162,7 +168,7 @@ def _verdict(held: Sequence[JudgedPod], partial: bool) -> TargetVerdict:
 
 def _left(world: DrainContext, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[NotEvictedPod, ...]:
     left: list[NotEvictedPod] = []
-    said: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of what decides: replicas share it
+    said: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of the results: replicas share them
     for name in sorted([*refused, *judgement.pods], key=natural):
         if (finding := refused.get(name)) is not None:
             codes, reason = (finding.code.name,), finding.message
@@ -208,25 +214,25 @@ def _headroom(judgement: Judgement, order: EvictionOrder, lines: Mapping[str, Li
     )
 
 
-# What would be different: a plan is kept with all that led to it, and only what a change touches is decided again. Made
-# for asking again and again, as people do while they look at a plan: the cluster is not indexed again, places stay
-# reserved and the order stays as it is. So the answer is that of a new plan for the same order, and a new plan, which
-# looks for a better order, may do better.
+# What-if: a plan is kept with all intermediate results, and only the parts that a change affects are decided again.
+# This makes repeated questions cheap, as a user asks them on a screen: the cluster is not indexed again, reserved
+# places and the order of nodes stay. The answer is that of a new plan for the same order; a complete new plan also
+# searches for a better order, and may be shorter.
 
 
 QUICK = frozenset(
     {"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second", "grace_seconds"}
 )
-"""The parts of a policy that may differ without everything being decided again."""
+"""The fields of a policy that may change without a complete new plan."""
 
 
 @frozen
 class Preview:
-    """What a look at a change tells at once. `waves`: (nodes, rounds) of each wave, in order."""
+    """The quick answer to a what-if question. `waves`: (nodes, rounds) of each wave, in order."""
 
     rounds: int
     waves: tuple[tuple[int, int], ...]
-    drained: tuple[str, ...]  # in the order in which they are begun
+    drained: tuple[str, ...]  # in the order in which they are started
     skipped: tuple[str, ...]
     blockers: tuple[Finding, ...]
 
@@ -242,12 +248,12 @@ class _Changed:
 
 
 class WhatIf:
-    """A plan, and the means to ask how it would be under another policy."""
+    """A plan that can be changed: answers how it would be under another policy."""
 
     def __init__(self, cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> None:
         """
         Raises:
-            UsageError: a budget that is assumed does not exist.
+            UsageError: a budget of ``--assume-budget`` does not exist.
         """
         self._cluster = cluster
         world = survey(with_assumed_budgets(cluster, policy), tuple(targets), policy)
@@ -256,10 +262,10 @@ class WhatIf:
         self.plan = put_together(self._world, self._chosen)
 
     def preview(self, policy: DrainPolicy) -> Preview:
-        """Rounds, waves and blockers under `policy`; no times.
+        """Rounds, waves and blockers under `policy`, without times.
 
         Raises:
-            UsageError: a budget that is assumed does not exist.
+            UsageError: a budget of ``--assume-budget`` does not exist.
         """
         changed = self._change(policy)
         if changed is None:
@@ -284,10 +290,10 @@ class WhatIf:
         )
 
     def plan_for(self, policy: DrainPolicy) -> DrainPlan:
-        """The whole plan under `policy`, for the same order as far as it can be kept.
+        """The complete plan under `policy`, in the same order as far as possible.
 
         Raises:
-            UsageError: a budget that is assumed does not exist.
+            UsageError: a budget of ``--assume-budget`` does not exist.
         """
         changed = self._change(policy)
         if changed is None:
@@ -311,7 +317,7 @@ class WhatIf:
         return make_plan(with_assumed_budgets(self._cluster, policy), self._world.targets, policy)
 
     def _change(self, policy: DrainPolicy) -> _Changed | None:
-        """What is different under `policy`, None where everything may be."""
+        """The parts of the plan that differ under `policy`; None where a complete new plan is needed."""
         was = self._world.policy
         differ = {
             field.name for field in fields(DrainPolicy) if getattr(was, field.name) != getattr(policy, field.name)
@@ -319,9 +325,9 @@ class WhatIf:
         if not differ <= QUICK or policy.partial or self._judged.used_up or self._chosen.judgement.used_up:
             return None
         if self._world.no_second:
-            return None  # under another policy there may be a place for a second one
+            return None  # another policy may leave room for a second pod
         if policy.surge is not None and differ & {"max_unavailable", "pins"}:
-            return None  # places on new nodes were found for the waves as they are
+            return None  # places on new nodes were reserved for the waves of the old policy
         if any(task.for_good for tasks in self._chosen.work.tasks.values() for task in tasks):
             return None
         budgets = {key for key, _ in set(was.assume_budgets) ^ set(policy.assume_budgets)}
@@ -336,7 +342,8 @@ class WhatIf:
         return self._decided(world, budgets, list(pods.values()))
 
     def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> DrainContext:
-        """The world in which the budgets of those keys are as `policy` assumes, or as they really are."""
+        """The context in which the budgets of `keys` are as `policy` assumes them; budgets without an assumption are as
+        read."""
         check_assumed(self._cluster, policy)
         wanted = dict(policy.assume_budgets)
         was = self._world
@@ -355,7 +362,7 @@ class WhatIf:
         return replace(was, cluster=cluster, policy=policy, guards=was.guards.with_others(new))
 
     def _decided(self, world: DrainContext, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
-        """What is different where those budgets, and the verdicts on those pods, may be; None where more may be."""
+        """Decide again what depends on `budgets` and on the verdicts of `pods`; None where more may depend on them."""
         base, was, budgets = self._chosen, self._judged, list(budgets)
         judged = judge_again(world, was, budgets, pods)
         nodes = {
@@ -363,19 +370,19 @@ class WhatIf:
             for name in {pod.node for pod in pods}
             if any(_differs(new, old) for new, old in zip(judged.pods[name], was.pods[name], strict=True))
         }
-        # Besides those nodes the verdicts are those after landing.
+        # On all other nodes the verdicts after placement stay.
         judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
         work = work_again(world, judgement, base.work, nodes, budgets)
         before = set(base.activation)
         if not before <= work.tasks.keys():
-            return None  # what is drained no more makes no room, and others may have had theirs by its going
+            return None  # other pods may have had their places through its removal
         if any(task.for_good for name in nodes for task in work.tasks.get(name, ())):
             return None
         new = {name: coming_again(work.tasks[name]) for name in nodes if name in work.tasks and name not in before}
         landing = base.landing
         if new:
             if base.order.gated and world.policy.surge is not None:
-                return None  # they would have to wait for the waves that are renewed for them
+                return None  # the added nodes would have to wait for the waves that add new nodes for them
             found = base.ground.extend(new)
             landing = _both(landing, found)
             if found.homeless:
@@ -423,7 +430,8 @@ def _blockers(changed: _Changed) -> tuple[Finding, ...]:
 
 
 def _waves(nodes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """How many nodes each wave has, and the rounds it adds to those before it, of the wave and last round of each."""
+    """(nodes, rounds) of each wave, in order, from the wave and the last round of each node. Rounds before a wave do
+    not count."""
     count: Counter[int] = Counter()
     last: Counter[int] = Counter()
     for wave, finish in nodes:

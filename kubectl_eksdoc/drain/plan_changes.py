@@ -1,4 +1,4 @@
-"""The differences of two plans as data: the rows that every format shows."""
+"""Differences of two plans as data: the rows that every format shows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PlanFigure:
 
     @property
     def change(self) -> int | float | None:
-        """`now` less `before`; None for words, and where one of the plans has no such figure."""
+        """`now` minus `before`; None for words, and where one of the plans has no such figure."""
         if isinstance(self.before, (int, float)) and isinstance(self.now, (int, float)):
             return round(self.now - self.before, _DECIMALS)
         return None
@@ -79,7 +79,7 @@ class TargetChange:
 
 @frozen
 class BudgetChange:
-    """A budget with another verdict or allowance; None where that plan knows of no pod of it on its targets."""
+    """A budget with another verdict or allowance; None where that plan has no pod of it on its targets."""
 
     key: str
     before: BudgetOutline | None
@@ -88,8 +88,8 @@ class BudgetChange:
 
 @frozen
 class Comparison:
-    """This plan against a saved one. `figures` holds every measure, also those that are equal; `targets` and `budgets`
-    list only what differs. `since` says of which plan, what was asked differently, and what became of findings."""
+    """This plan compared with a saved one. `figures` contains every measure, also those that are equal; `targets` and
+    `budgets` only what differs. `since`: the saved plan, the options that differ, and the changes of findings."""
 
     figures: tuple[PlanFigure, ...]
     targets: tuple[TargetChange, ...]
@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def like_with_like(self) -> bool:
-        """True when both plans are of the same targets and could judge the same: else no change is good or bad."""
+        """True when both plans are of the same targets and could judge the same; otherwise no change is good or bad."""
         sides = [(change.before, change.now) for change in self.targets]
         opened = any(each is None or each.verdict == TargetVerdict.UNKNOWN.value for side in sides for each in side)
         return not (opened or self.read_before or self.read_now)
@@ -112,17 +112,17 @@ class Comparison:
         return not any(differing) and not any(figure.differs for figure in self.figures)
 
 
-# Whether the world is still what a plan was read for: if it is not, nothing of that plan may be done.
+# Drift: whether the cluster is still as in the plan that the user read; if it is not, that plan must not be executed.
 #
-# Pods come and go in any cluster. What is the same decision is no drift: a pod that has gone, or one that its owner
-# made in place of others that the plan evicts. Everything else is another plan than the one that was read.
+# Pods come and go in any cluster. The same decision is no drift: a pod that is gone, or a new pod of an owner whose
+# other pods the plan evicts. Every other difference makes another plan than the one that was read.
 
 
 _MOST_NAMES = 5
 
 
 def promise_of(plan: DrainPlan) -> ReadPlan:
-    """What a reader of this plan knows of what will be done."""
+    """The decisions that a user sees in this plan."""
     return ReadPlan(
         {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
         {
@@ -135,10 +135,10 @@ def promise_of(plan: DrainPlan) -> ReadPlan:
 
 
 def check_drift(read: ReadPlan, plan: DrainPlan, since: str, next_step: str) -> None:
-    """`since` what time (``the plan was shown``), and what to do instead, a sentence.
+    """`since`: an event (``the plan was shown``); `next_step`: what to do instead, a sentence.
 
     Raises:
-        Drifted: what this plan would do is not what was read.
+        Drifted: this plan would do something else than the plan that was read.
     """
     differs = drift(read, promise_of(plan))
     if differs:
@@ -147,7 +147,7 @@ def check_drift(read: ReadPlan, plan: DrainPlan, since: str, next_step: str) -> 
 
 
 def drift(read: ReadPlan, now: ReadPlan) -> tuple[str, ...]:
-    """A sentence without its full stop for everything that is another decision now; none where nothing is."""
+    """A sentence without full stop for every decision that differs now; empty if none does."""
     return (*_other_nodes(read, now), *_other_pods(read, now), *_other_verdicts(read, now))
 
 
@@ -177,7 +177,7 @@ def _other_pods(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
 
 
 def _other_verdicts(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
-    """A budget that has pods on the targets no more may be gone with them, which is no drift."""
+    """A budget without pods on the targets may have disappeared with them, which is no drift."""
     for key in sorted(read.budgets.keys() & now.budgets.keys()):
         if read.budgets[key] != now.budgets[key]:
             yield f"budget {key} was {read.budgets[key]} and is {now.budgets[key]} now"
@@ -187,13 +187,13 @@ def _other_verdicts(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
         yield f"{code} cannot be judged any more"
 
 
-# Whether a plan of a cluster that was read anew would be the plan that there is.
+# Whether a plan of newly read facts would be the same plan.
 
 
 def unchanged(before: Cluster, after: Cluster) -> bool:
-    """Whether all facts are the same that a plan may rest on: not when they were read, and not when a lock was renewed.
+    """Whether all facts are the same that a plan may depend on, without read times and renewal times of leases.
 
-    While pods are being deleted, time itself is such a fact.
+    While pods are being deleted, the plan depends on the time itself.
     """
     if _passes(before) or _passes(after) or _spared(before) != _spared(after):
         return False
@@ -212,5 +212,5 @@ def _passes(cluster: Cluster) -> bool:
 
 
 def _spared(cluster: Cluster) -> list[str]:
-    """Some are to be left alone only for so long."""
+    """Some pods are protected only for a limited time."""
     return [pod.uid for pod in cluster.pods if pod.annotations and pod.protected_at(cluster.observed_at)]

@@ -1,7 +1,7 @@
-"""What kubectl drain does not know about a pod: will it come back, lose work or data, or take others with it?
+"""Rules about pods beyond those of kubectl drain: does the pod return, lose work or data, or take other pods down?
 
-Each rule is a pure function of `DrainContext` and `Pod` to `RuleResult | None`; all of them are asked, and every
-answer is kept.
+Each rule is a pure function of `DrainContext` and `Pod` to `RuleResult | None`. All rules are applied, and every result
+is kept.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .nodes import Balanced, DrainContext, natural
 from .policy import EVICTED, EvictionMode, Means
 from .rule_results import RuleResult, cannot_tell, where
 
-# What an eviction does to a Job: its pod's work is lost, and the Job may end as failed; with ``--wait-jobs`` pods may
-# finish before.
+# Effect of an eviction on a Job: the pod's work is lost, and the Job may end as failed; with ``--wait-jobs`` pods may
+# finish first.
 
 
 def loses_work(survey: DrainContext, pod: Pod) -> RuleResult | None:
@@ -61,7 +61,7 @@ def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult 
         finding = Finding.of(
             "job-would-fail/waited", subject, evidence, why=fatal, time=duration(seconds), command=wait.command
         )
-        # It may end by itself; an eviction that fails its Job nobody has asked for.
+        # The pod may end by itself; the user has not asked for an eviction that fails its Job.
         return RuleResult.of(finding, EvictionMode(Means.PATIENCE, float(seconds)))
     if fatal:
         return RuleResult.of(Finding.of("job-would-fail/blocks", subject, evidence, remedy=remedies, why=fatal))
@@ -72,7 +72,7 @@ def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult 
 
 
 def _without_its_job(survey: DrainContext, pod: Pod, subject: Subject) -> RuleResult | None:
-    """The Job object is gone, and its pods are being collected; or, in a run, it is newer than what was read."""
+    """The Job object is gone, and its pods are garbage-collected; or, in a run, the Job is newer than the facts."""
     if not survey.policy.wait_jobs:
         return None
     return RuleResult.of(Finding.of("job-loses-work/unread", subject, (where(pod),), first=_waited(survey)))
@@ -84,7 +84,7 @@ def _waited(survey: DrainContext) -> str:
 
 
 def _evicted_of(survey: DrainContext, job: Job) -> int:
-    """Its running pods on the nodes that are drained."""
+    """The Job's running pods on the nodes that are drained."""
     return sum(
         1
         for node, pods in survey.pods_on.items()
@@ -120,10 +120,11 @@ def wait_for_job(name: str, namespace: str) -> str:
 
 
 READINESS_GATE_PREFIX = "target-health.elbv2.k8s.aws/"
-"""Condition types the AWS Load Balancer Controller injects (its documentation, "pod readiness gate")."""
+"""Prefix of the condition types that the AWS Load Balancer Controller injects (its documentation, "pod readiness
+gate")."""
 
 MAX_NODES = 12
-"""Missing nodes that are named; the rest is counted."""
+"""Missing nodes that are named; the others are counted."""
 
 _NODE_FILES = ("/proc", "/sys", "/dev", "/run", "/var/run", "/etc", "/usr", "/lib", "/boot")
 
@@ -133,13 +134,13 @@ _READ_AS: dict[tuple[str, str], tuple[Resource, ...]] = {
     ("apps", "StatefulSet"): (kinds.STATEFUL_SETS,),
     ("", "ReplicationController"): (kinds.REPLICATION_CONTROLLERS,),
 }
-"""What to read for an owner; without the first of them nothing is known of it."""
+"""The kinds to read for an owner; without the first of them nothing is known of it."""
 
 
 def comes_back(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """Its replacement is bound to the node it left, so the node is never empty."""
+    """Its replacement is bound to the same node, so the node is never empty."""
     if pod.owner is None or pod.owner.kind == "DaemonSet" or replacement(pod) is Replacement.NEVER:
-        return None  # nothing comes, or kubectl's filter has judged it
+        return None  # nothing replaces it, or kubectl's filter has judged it
     reason = returns_to_node(pod, survey.workload_of(pod))
     if reason:
         owner = survey.top_owner(pod)
@@ -161,7 +162,7 @@ def comes_back(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 
 def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """One copy: away until its replacement is Ready."""
+    """A single replica: unavailable until its replacement is Ready."""
     if pod.finished:
         return None
     unread = _unread_owner(survey, pod, "single-replica")
@@ -182,7 +183,7 @@ def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 
 def leaves_data(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """hostPath: what it wrote stays on the node it leaves."""
+    """A hostPath volume: the data stays on the old node."""
     paths = sorted([v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail)])
     if not paths:
         return None
@@ -190,12 +191,12 @@ def leaves_data(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 
 def _may_hold_data(path: str) -> bool:
-    """False for the node's own files, which pods look at rather than keep data in."""
+    """False for the node's own files, which pods read and do not keep data in."""
     return not path.endswith(".sock") and not any(f"{path}/".startswith(f"{top}/") for top in _NODE_FILES)
 
 
 def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """A local volume: the replacement, if there will be one, can start nowhere else, or starts without its data."""
+    """A local volume: the replacement, if there is one, can start on no other node, or starts without its data."""
     claims = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
     if not claims:
         return None
@@ -215,7 +216,7 @@ def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
         volume = survey.volumes.get(claim.volume) if claim else None
         if claim is not None and volume is not None and volume.local:
             of = survey.owner_subject(pod), (where(pod),)
-            if not (volume.hostnames or volume.terms):  # a hostPath, which the scheduler takes to be everywhere
+            if not (volume.hostnames or volume.terms):  # a hostPath, which the scheduler allows on every node
                 found = Finding.of("pod-local-volume/anywhere", *of, name=name, volume=volume.name)
                 return RuleResult.of(found)
             delete = (
@@ -236,7 +237,7 @@ def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 
 def loses_its_own_volumes(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """Generic ephemeral volumes: deleted with the pod, though kubectl asks only about emptyDir."""
+    """Generic ephemeral volumes are deleted with the pod, though kubectl asks only about emptyDir."""
     names = [v.name for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
     if not names or pod.finished:
         return None
@@ -246,7 +247,7 @@ def loses_its_own_volumes(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 
 def is_protected(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """Its owner asked autoscalers not to disrupt it; a drain is a disruption too."""
+    """An annotation of its owner asks autoscalers not to disrupt it; a drain is a disruption too."""
     annotation = pod.protected_at(survey.now)
     if not annotation or pod.finished:
         return None
@@ -261,9 +262,9 @@ def is_protected(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 
 def is_only_backend(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """Something replacements need has this one ready pod, or none is left when those go that nothing replaces."""
+    """A service that replacements need has this one Ready pod, or none after the pods go that nothing replaces."""
     if filters.restarted(survey, pod) is not None:
-        return None  # another is Ready before it stops
+        return None  # the new pod is Ready before this one stops
     for backends in survey.needed.get(pod.uid, ()):
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
         if len(backends.pods) == 1 or not lasting:
@@ -292,14 +293,15 @@ def _second_backend(survey: DrainContext, pod: Pod) -> Remedy:
 
 
 def ungated(survey: DrainContext, pod: Pod) -> Balanced | None:
-    """The Service by which a load balancer sends traffic to the pod with nothing to tell when its target is healthy."""
+    """The Service through which a load balancer sends traffic to the pod without a readiness gate for its target's
+    health."""
     if any(gate.startswith(READINESS_GATE_PREFIX) for gate in pod.readiness_gates):
         return None
     return next((s for s in survey.balanced.get(pod.namespace, ()) if s.selector.matches(pod.labels)), None)
 
 
 def sits_behind_a_load_balancer(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """Ready before its target is healthy: no gate tells the budget."""
+    """The pod is Ready before its load balancer target is healthy: no readiness gate tells the budget."""
     service = ungated(survey, pod)
     if service is None:
         return None
@@ -341,7 +343,7 @@ RULES = (
 
 
 def on_missing_nodes(survey: DrainContext) -> tuple[Finding, ...]:
-    """At most one finding: pods whose node is not among those that were read."""
+    """At most one finding: pods whose node is not among the nodes that were read."""
     known = {node.name for node in survey.cluster.nodes}
     lost = [pod for pod in survey.cluster.pods if pod.node and pod.node not in known]
     if not lost or survey.cluster.unread(kinds.NODES):
@@ -360,7 +362,7 @@ def on_missing_nodes(survey: DrainContext) -> tuple[Finding, ...]:
 
 
 def _unread_owner(survey: DrainContext, pod: Pod, asked: ClauseName) -> RuleResult | None:
-    """Unknown, where what answers for the pod is of a kind that was not read."""
+    """An unknown result where the pod's owner is of a kind that was not read."""
     owner = survey.top_owner(pod)
     if owner is None or owner.uid in survey.workloads:
         return None

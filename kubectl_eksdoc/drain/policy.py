@@ -1,4 +1,4 @@
-"""What the user asks for: which nodes, and what a drain may do to their pods; and chance that repeats itself."""
+"""Drain policy: which nodes the user selects, what a drain may do to their pods; and repeatable random numbers."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Targeting:
 
 
 AUTO = "auto"
-"""We try several orders and keep the best."""
+"""Several orders are tried and the best is kept."""
 
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
-"""What can be asked for instead: each is explained in `drain.orders`."""
+"""The named orders that the user can choose instead; `drain.orders` explains each."""
 
 
 BURST_S = 1.0
-"""What may be requested in so long may be requested at once; one eviction at least."""
+"""The evictions of this many seconds may be requested at once; at least one."""
 
 
 def burst(rate: float) -> float:
@@ -93,7 +93,7 @@ AT_ONCE = OptionKind(
 
 @frozen
 class DrainPolicy:
-    """What a drain may do: kubectl drain's flags with their meaning, and ours. Each is declared here, and only here."""
+    """Options of a drain: kubectl drain's flags with their meaning, and additional ones. Each is declared only here."""
 
     ignore_daemonsets: bool = option(
         True,
@@ -313,7 +313,7 @@ class DrainPolicy:
         return pod.grace_seconds if self.grace_seconds is None else self.grace_seconds
 
 
-# Chance that is the same on every machine and at every time: it follows from a seed and a counter alone.
+# Random numbers that are the same on every machine and at every time: they follow from a seed and a counter alone.
 
 
 _WORD = (1 << 64) - 1
@@ -322,7 +322,7 @@ _TURN = 2.0 * pi
 
 
 def chance(seed: int, i: int) -> float:
-    """From 0 to 1, the same for the same numbers."""
+    """From 0 to 1, the same for the same arguments."""
     return _word(seed, i) / _WORD
 
 
@@ -341,19 +341,19 @@ def _word(seed: int, i: int) -> int:
     return z ^ (z >> 31)
 
 
-# How a pod leaves its node: evicted, replaced by a rollout, deleted, or only waited for.
+# How a pod leaves its node: evicted, replaced by a rollout, deleted, or waited for.
 
 
 class Means(str, Enum):
     EVICTION = "eviction"
     RESTART = "restart"  # its Deployment is restarted: the new pod is Ready before this one stops
     DELETION = "deletion"  # past its budget, because the user named it
-    PATIENCE = "patience"  # it is waited for, and never asked to go
+    PATIENCE = "patience"  # waited for, and never evicted
 
 
 class EvictionMode(NamedTuple):
-    """`waits_s`: so long from the begin of its node on it may end by itself before it is asked to go. `restarts`: that
-    is restarted; None otherwise."""
+    """How one pod leaves its node. `waits_s`: for this long after its node is started it may end by itself before it is
+    evicted. `restarts`: the workload that is restarted; None for other methods."""
 
     means: Means = Means.EVICTION
     waits_s: float = 0.0
@@ -361,4 +361,4 @@ class EvictionMode(NamedTuple):
 
 
 EVICTED = EvictionMode()
-"""As most pods go."""
+"""The mode of most pods."""

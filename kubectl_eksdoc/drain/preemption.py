@@ -1,8 +1,7 @@
-"""Whom the scheduler would push out for pods that find no place: the first step of preemption, with its cost bounded.
+"""Preemption: the pods that the scheduler would preempt for pods without a place; one step, with bounded cost.
 
-Only nodes that are there and are no targets are examined, with the pods that run on them and those for which places
-on them are reserved. Each kind of pod is examined as if it were alone in asking; what becomes of those pushed out is
-not followed.
+Only existing nodes that are no targets are examined, with the pods that run on them and the pods for which places on
+them are reserved. Each class of pods is examined as if it were alone; what happens to preempted pods is not examined.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from .room import PlacementRoom
 from .rule_results import MAX_EVIDENCE, where
 
 MOST_KINDS = 50
-"""Kinds of pods that are examined, those of the highest priority first."""
+"""Classes of pods that are examined, those of the highest priority first."""
 
 MOST_NODES = 200
-"""Nodes that are tried for each of them. kube-scheduler itself stops at 100 or a tenth of all, whichever is more."""
+"""Nodes that are tried for each class. kube-scheduler itself stops at 100 or a tenth of all, whichever is more."""
 
 Placed = tuple[Pod, PodClass, str]
 """A pod, the class of its replacement, and the node where that has a place reserved."""
@@ -41,9 +40,9 @@ Placed = tuple[Pod, PodClass, str]
 
 @frozen
 class PushOut:
-    """`pods`, all alike, find no place; for the first of them `victims` would have to go.
+    """`pods`, all alike, find no place; for the first of them `victims` would be preempted.
 
-    `all_tried`: every node was tried, so that the scheduler, if it does the same, takes no better one.
+    `is_exhaustive`: every node was tried, so the scheduler, if it does the same, finds no better node.
     """
 
     pods: tuple[Pod, ...]
@@ -53,14 +52,14 @@ class PushOut:
 
 @frozen
 class Preemption:
-    """`not_examined` are pods without a place that may push others out, and of which it was not told whether they
-    can: there were too many kinds of them, or too many nodes to try."""
+    """`not_examined`: pods without a place that may preempt others and were not examined completely, because there were
+    too many classes of them, or too many nodes to try."""
 
     push_outs: tuple[PushOut, ...] = ()
     not_examined: tuple[Pod, ...] = ()
 
     def and_of(self, other: Preemption) -> Preemption:
-        """That of both."""
+        """The cases of both."""
         return Preemption(self.push_outs + other.push_outs, self.not_examined + other.not_examined)
 
 
@@ -70,9 +69,9 @@ NOTHING = Preemption()
 def preemption(
     world: DrainContext, room: PlacementRoom, lost: Iterable[tuple[Pod, PodClass]], placed: Iterable[Placed]
 ) -> Preemption:
-    """What comes of `lost`, which find no place in `room`, if the scheduler may delete others for them.
+    """The preemptions by `unplaced` pods, which find no place in `room`.
 
-    Pods about which something that decides is not known are passed over: that is said of their landing.
+    Pods whose placement is uncertain are skipped: another finding reports them.
     """
     alike: dict[tuple[int, int], list[tuple[Pod, PodClass]]] = defaultdict(list)
     for pod, kind in lost:
@@ -87,7 +86,7 @@ def preemption(
     examined = 0
     for (_, priority), same in sorted(alike.items(), key=lambda item: -item[0][1]):
         if priority <= ground.lowest:
-            break  # nobody is below it, or below any that comes after
+            break  # no pod has a lower priority than this class, or than any later one
         pods = tuple(pod for pod, _ in same)
         if examined == MOST_KINDS:
             not_examined += pods
@@ -102,7 +101,7 @@ def preemption(
 
 
 class _Ground:
-    """The open nodes with the pods on them, and the lowest priority on each."""
+    """The nodes that are no targets, their pods, and the lowest priority on each."""
 
     def __init__(self, world: DrainContext, room: PlacementRoom, placed: Iterable[Placed]) -> None:
         self._world = world
@@ -112,7 +111,7 @@ class _Ground:
         self.lowest = min(self._lowest.values(), default=2**31)
 
     def victims(self, preemptor: Preemptor) -> tuple[Victims | None, bool]:
-        """Who goes, None where that does not help; and whether all nodes were tried."""
+        """The preempted pods, None where preemption does not help; and whether all nodes were tried."""
         occupancy = self._room.occupancy
         found: list[Victims] = []
         tried = 0
@@ -143,11 +142,11 @@ def _occupants(world: DrainContext, room: PlacementRoom, placed: Iterable[Placed
     return {name: found for name, found in on.items() if found}
 
 
-# What to say of pods that are pushed out of their places: by whom, which, and what their budgets have to say.
+# Findings about preempted pods: by which pods, which pods, and what their budgets allow.
 
 
 def findings(world: DrainContext, found: Preemption, evictions: Iterable[Pod]) -> Iterator[Finding]:
-    """`evictions` are the pods that this plan evicts: what those push out fails, the rest is remarked."""
+    """`evicted_pods`: the pods that this plan evicts. A preemption by these fails, others are remarks."""
     evicted = {pod.uid for pod in evictions} if found.push_outs else set()
     for push_out in found.push_outs:
         finding = _finding(world, push_out, evicted)
@@ -158,7 +157,7 @@ def findings(world: DrainContext, found: Preemption, evictions: Iterable[Pod]) -
 
 
 def _finding(world: DrainContext, push_out: PushOut, evicted: Collection[str]) -> Finding | None:
-    victims = [pod for pod in push_out.victims.pods if not pod.deleting]  # those that leave anyway are waited for
+    victims = [pod for pod in push_out.victims.pods if not pod.deleting]  # terminating pods are waited for
     if not victims:
         return None
     first = push_out.pods[0]
@@ -200,7 +199,7 @@ def _budgets(world: DrainContext, push_out: PushOut, pod: Pod) -> str:
 
 
 def _named(world: DrainContext, pod: Pod) -> str:
-    """The pod's priority, with its class where one alone has that value."""
+    """The pod's priority, with the name of its PriorityClass if only one has this value."""
     classes = [each.name for each in world.cluster.priority_classes if each.value == pod.priority]
     return f"{pod.priority} ({classes[0]})" if len(classes) == 1 else f"{pod.priority}"
 

@@ -1,4 +1,4 @@
-"""Plan a drain: read what the plan needs, choose the targets, decide."""
+"""Planning a drain: read what the plan needs, select the targets, build the plan."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .result import DrainPlan
 from .rule_results import with_assumed_budgets
 
 READS = kinds.ALL
-"""What planning reads; `model.findings` says which answer needs which of them."""
+"""The kinds that planning reads; `model.findings` says which finding needs which of them."""
 
 
 Stops = Callable[[Identity], tuple[tuple[str, float], ...]]
-"""Of a cluster: template and seconds of each pod that stopped in an earlier run."""
+"""Cluster identity → (pod template, seconds) of each pod that stopped in an earlier run."""
 
 
 def no_stops(_: Identity) -> tuple[tuple[str, float], ...]:
-    """What is recorded or made up has no earlier runs."""
+    """Recorded clusters and the demo have no earlier runs."""
     return ()
 
 
@@ -37,12 +37,12 @@ def plan_drain(
     given: Identity | None = None,
     stops: Stops = no_stops,
 ) -> tuple[Cluster, DrainPlan]:
-    """The plan, and the facts it was made from, assumptions included; `given` names the cluster where what is
-    read does not; `stops`: how long pods took to stop in earlier runs, by template.
+    """The plan, and the facts it was made from, assumptions included. `identity`: names of the cluster for facts that
+    have none of their own. `stop_times`: how long pods took to stop in earlier runs, by template.
 
     Raises:
-        UsageError: the targeting finds no node, or what is assumed, ordered, pinned or deleted does not
-            exist.
+        UsageError: the targeting selects no node, or an assumed budget, an ordered or pinned node, or a pod to delete
+            does not exist.
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
     found = reader.read(READS)
@@ -54,5 +54,6 @@ def plan_drain(
 
 
 def _named(cluster: Cluster, given: Identity) -> Cluster:
-    """`cluster` with the names the user gave where it does not say its own; before planning, for its commands."""
+    """`cluster` with the names the user gave where it has none; before planning, as the plan's commands contain
+    them."""
     return replace(cluster, identity=cluster.identity.given(given.cluster, given.region))

@@ -1,9 +1,8 @@
-"""Where evicted pods land: each node is drained only when every replacement of its pods has a place reserved.
+"""Placement reservations: a node is drained only when every replacement of its pods has a place reserved.
 
-This is admission as in the banker's algorithm: evicting from many nodes at full speed with too little room
-half-drains all of them and empties none. Places are reserved on nodes that are not targets, in the order in
-which the targets are drained, and on new nodes as they join; a node with a pod that finds none waits, and takes
-no place.
+This is admission as in the banker's algorithm: evicting from many nodes at full speed with too little room half-drains
+all of them and empties none. Places are reserved on nodes that are not targets, in the order in which the targets are
+drained, and on new nodes as they join. A node with a pod that finds no place waits, and takes no place.
 """
 
 from __future__ import annotations
@@ -25,33 +24,35 @@ from .nodes import DrainContext
 from .preemption import NOTHING, Placed, Preemption, preemption
 from .room import PlacementRoom, Reasons, WhyNot
 
-# New nodes for pods that find no place: how many, and like which of those that are there.
+# New nodes for pods without a place: how many, and of which existing node each is a copy.
 
 
 MOST_NEW_NODES = 5000
-"""More new nodes than this are not counted out."""
+"""The most new nodes that are simulated."""
 
 OPEN = 16
-"""So many of the latest new nodes are tried before another one comes."""
+"""This many of the latest new nodes are tried before another one is added."""
 
 Adds = Callable[[Node, Mapping[str, int]], bool]
-"""Whether something adds one more node like this one, when so many like others (by name) come already."""
+"""Whether one more node like this one is added automatically, after so many new nodes (by name of the node each
+copies)."""
 
 _Help = tuple[Node | None, bool, str]
-"""Of a pod without a place: the fields of `PodWithoutPlace` that say what new node takes it."""
+"""The fields of `UnplacedPod` that describe the new node: its template, whether it is added automatically, its name."""
 
 _NO_HELP: _Help = (None, False, "")
 
 
 class ExtraNodes:
-    """Pods without a place on new nodes, each a copy of one that is there; those that something adds come first."""
+    """Puts pods without a place on new nodes, each a copy of an existing one; nodes that are added automatically come
+    first."""
 
     def __init__(self, world: DrainContext, room: PlacementRoom, adds: Adds) -> None:
         targets = {node.name for node in world.targets}
-        # Those outside the targets first: more of what is being drained is the last advice.
+        # Nodes outside the targets first: more nodes like those being drained are the last advice.
         models = one_of_each(sorted(world.cluster.nodes, key=lambda n: n.name in targets))
         self._models = sorted(models, key=lambda n: n.name in targets)
-        self._added = self._models  # those of which something may add one more
+        self._added = self._models  # templates of which one more may be added automatically
         self._room = room
         self._adds = adds
         self._copies = {True: _Copies(room), False: _Copies(room)}
@@ -74,7 +75,7 @@ class ExtraNodes:
     def _on_another_copy(self, kind: PodClass, comes: bool) -> _Copy | None:
         if self._made == MOST_NEW_NODES:
             return None
-        if comes:  # what adds no more now does not later either
+        if comes:  # a template that gets no more nodes now gets none later
             self._added = [like for like in self._added if self._adds(like, self.coming)]
         for like in self._added if comes else self._models:
             mark = self._room.mark()
@@ -92,20 +93,20 @@ class ExtraNodes:
 
 
 _Copy = tuple[str, Node, NodeOccupancy]
-"""The name of a new node, the node it is like, and what is left of it."""
+"""The name of a new node, the node that it copies, and its free room."""
 
 
 class _Copies:
-    """New nodes that only fill up; the latest of them are tried before another one comes."""
+    """New nodes that only fill up; the latest of them are tried before another one is added."""
 
     def __init__(self, room: PlacementRoom) -> None:
         self._room = room
-        self._full: dict[PodClass, int] = {}  # how many, from the first on, have no room for such pods
+        self._full: dict[PodClass, int] = {}  # class → how many, from the first on, are full for it
         self._fits: dict[PodClass, Callable[[NodeOccupancy], bool]] = {}
         self.made: list[_Copy] = []
 
     def take(self, kind: PodClass) -> _Copy | None:
-        """Put one such pod on the first of the open ones that takes it."""
+        """Put one such pod on the first of the open nodes that takes it."""
         copies = self.made
         if not copies:
             return None
@@ -127,8 +128,8 @@ TOO_LATE = "node(s) have a place only once pods have left nodes that are not dra
 class PodWithoutPlace(NamedTuple):
     """A pod whose replacement finds no place. `reasons`: the scheduler's, each with how many nodes give it.
 
-    `helped_by`: a node like this one, but new, would take it; None where no new node helps. `comes`: something
-    adds it. `on` is the name of the new one.
+    `template_node`: a new copy of this node would take it; None where no new node helps. `is_provisioned`: the copy is
+    added automatically. `new_node`: its name.
     """
 
     pod: Pod
@@ -141,13 +142,14 @@ class PodWithoutPlace(NamedTuple):
 
 @frozen
 class ReplacementPlaces:
-    """`homeless` by pod uid. New nodes would have room for all that one helps: `coming` are those that something
-    adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the
-    replacement of each other pod, by uid. `needs`: what is drained and replaced by a new node before a node can be
-    drained. `unsure` are pods about which something that decides is not modelled or not read, with what it is;
-    `tight` are pods beside which no node has room for one more like them once all have their places: they may find
-    none where the scheduler fills nodes in another order; `blind` are nodes outside the targets that do not say what
-    room they have. `preemption`: whom the homeless would push out."""
+    """The placement of all replacements. `unplaced`: pods without a place, by uid. If a new node helps, enough new
+    nodes are counted for all of them: `provisioned_nodes` are added automatically, `missing_nodes` are not (name of the
+    node that each copies → how many). `places`: pod uid → node reserved for its replacement. `needs`: node → drained
+    nodes whose new nodes must have joined before it can be drained. `uncertain`: pods whose placement depends on facts
+    that are not modelled or not read, with these facts. `may_be_pending`: pods for whose class no node has room for one
+    more once all have their places: they may find none where the scheduler fills nodes in another order.
+    `unknown_capacity`: nodes outside the targets that do not report their allocatable resources. `preemption`: pods
+    that unplaced pods would preempt."""
 
     homeless: Mapping[str, PodWithoutPlace] = field(default_factory=dict)
     coming: Mapping[str, int] = field(default_factory=dict)
@@ -161,14 +163,14 @@ class ReplacementPlaces:
 
     @property
     def waits(self) -> dict[str, str]:
-        """The new nodes that something adds for pods, by uid."""
+        """Pod uid → the new node, added automatically, that it waits for."""
         return {uid: each.on for uid, each in self.homeless.items() if each.comes}
 
 
 @frozen(eq=False)
 class _Load:
-    """What is evicted from one node and comes again, largest first: each pod, its class (None if it is not counted
-    where it is), and that of its replacement."""
+    """The evicted pods of one node whose replacements need places, largest first: each pod, its class (None if it is
+    not counted on its node), and the class of its replacement."""
 
     pods: tuple[tuple[Pod, PodClass | None, PodClass], ...]
     uids: tuple[str, ...]
@@ -177,8 +179,9 @@ class _Load:
 
 
 class _Lack(NamedTuple):
-    """What of a node found no place when so many new nodes had `joined`; and the free `cpu` and `memory` of all nodes
-    together by which there may be one for it and for the pods after it, 0 where that was not worked out."""
+    """The pod class of a node that found no place when `joined_count` new nodes had joined. `cpu` and `memory`: the
+    free resources of all nodes together at which there may be a place for it and for the pods after it; 0 where not
+    computed."""
 
     kind: PodClass
     joined: int
@@ -187,32 +190,33 @@ class _Lack(NamedTuple):
 
 
 class PlacementReservations:
-    """Reserves places while the simulation runs (its `PlacementReservations`). Build it once, and `begin` anew for
-    every order."""
+    """Reserves places while the simulation runs (its `PlacementAdmission`). Create it once, and `reset` it for every
+    order."""
 
     def __init__(self, world: DrainContext, adds: Adds, partly: frozenset[str] = frozenset()) -> None:
-        """On the nodes `partly` pods stay."""
+        """On `partial_nodes` some pods stay."""
         self._world = world
         self._room = PlacementRoom(world)
         self._adds = adds
         self._partly = partly
         self._targets = {node.name: node for node in world.targets}
         self._loads: dict[str, _Load] = {}
-        self._stay_first: set[str] = set()  # uids of pods that go only when the new one is there
+        self._stay_first: set[str] = set()  # uids of pods that stop after their new pod is Ready
         self._all_or_nothing = not world.policy.partial
         self._clear()
 
     def expect(self, node: str, pods: Iterable[Pod]) -> None:
-        """These are evicted from `node` and come again elsewhere; all nodes are known before the first `begin`."""
+        """Add a node and those of its evicted pods whose replacements need places; all nodes are added before the first
+        `reset`."""
         self._loads[node] = self._load(pods)
 
     @property
     def asked(self) -> dict[str, tuple[int, int, int]]:
-        """What comes again from each node asks for together: millicores, bytes, pods."""
+        """Node → total requests of its replacements: millicores, bytes, pods."""
         return {name: (load.cpu, load.memory, len(load.pods)) for name, load in self._loads.items()}
 
     def begin(self) -> None:
-        """Nothing is reserved yet, and only the nodes of the surge have joined."""
+        """Release all places; only the new nodes of ``--surge`` have joined."""
         self._room.begin_anew()
         self._clear()
         for new, like in surged([self._targets[name] for name in self._loads], self._world.policy.surge or 0):
@@ -221,16 +225,16 @@ class PlacementReservations:
     def _clear(self) -> None:
         self._places: dict[str, str] = {}
         self._needs: dict[str, tuple[str, ...]] = {}
-        self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
+        self._in_place_of: dict[str, str] = {}  # new node → drained node
         self._admitted: set[str] = set()
-        self._late: set[PodClass] = set()  # what has a place only when nodes that are refused are drained
+        self._late: set[PodClass] = set()  # classes with a place only after refused nodes are drained
         self._lacked: dict[str, _Lack] = {}
-        self._models: dict[_Load, _Load] = {}  # the first load of those that are alike to the scheduler
+        self._models: dict[_Load, _Load] = {}  # the first of equivalent loads
         self._alike: dict[object, _Load] = {}
-        self._refused: dict[_Load, int] = {}  # since room last changed: which of its pods certainly had no place
+        self._refused: dict[_Load, int] = {}  # since room last changed: index of the pod without a place
 
     def extend(self, going: Mapping[str, Sequence[Pod]]) -> ReplacementPlaces:
-        """How nodes land that were not among those so far, after all of them; nothing of it is kept."""
+        """The placement of additional nodes after all others; nothing of it is kept."""
         mark, late = self._room.mark(), set(self._late)
         kept = self._places, self._needs, self._admitted, self._lacked, self._loads
         self._room.settle()
@@ -248,14 +252,14 @@ class PlacementReservations:
         return found
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
-        """See `PlacementReservations` of the simulation; it is taken partly only where the user wants that."""
+        """See `PlacementAdmission`; a node is admitted partly only with ``--partial``."""
         if partly and self._all_or_nothing:
-            return False  # as it was said to the thorough question before
+            return False  # the thorough question has got the same answer
         load, free = self._loads[node], self._room.free
         lacked = self._lacked.get(node)
         if lacked is not None and not thorough:
             if free.cpu < lacked.cpu or free.memory < lacked.memory:
-                return False  # what was left over was of no use for it, so that it asks for more
+                return False  # the free room was of no use for it: it needs more
             if not self._room.may_have_place(lacked.kind, lacked.joined):
                 return False
         if not partly and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
@@ -274,10 +278,10 @@ class PlacementReservations:
         return True
 
     def _all_places(self, node: str, load: _Load, thorough: bool) -> dict[str, str] | None:
-        """A place for each pod, or none at all."""
+        """A place for each pod, or None."""
         room, names, stay_first = self._room, [], self._stay_first
         model = self._model(load) if thorough else load
-        if model in self._refused:  # many nodes are alike, and each that is left asks whenever one may be begun
+        if model in self._refused:  # many nodes are equivalent, and each asks often
             self._lacked[node] = _Lack(load.pods[self._refused[model]][2], room.joined)
             return None
         mark = room.mark()
@@ -298,7 +302,7 @@ class PlacementReservations:
         return dict(zip(load.uids, names, strict=True))
 
     def _lack(self, load: _Load, number: int, thorough: bool) -> _Lack:
-        """Note that the pod of that number found no place for a load."""
+        """Note that the pod at this index found no place for a load."""
         room, kind = self._room, load.pods[number][2]
         if thorough:
             self._refused[self._model(load)] = number
@@ -309,7 +313,7 @@ class PlacementReservations:
         return _Lack(kind, room.joined, room.free.cpu + cpu, room.free.memory + memory)
 
     def _model(self, load: _Load) -> _Load:
-        """The first of the loads that find the same places: nothing but room decides about their pods."""
+        """The first of the loads that find the same places, because only room decides about their pods."""
         found = self._models.get(load)
         if found is None:
             kinds = [new for _, _, new in load.pods]
@@ -319,7 +323,7 @@ class PlacementReservations:
         return found
 
     def _some_places(self, load: _Load) -> dict[str, str]:
-        """Places for those pods that have one."""
+        """Places for the pods that have one."""
         places = {}
         for pod, old, new in load.pods:
             before = self._room.mark()
@@ -327,12 +331,12 @@ class PlacementReservations:
             if place:
                 places[pod.uid] = place
             else:
-                self._room.back_to(before)  # it stays, and others must do with its being there
+                self._room.back_to(before)  # it stays, and keeps its room
                 self._room.remember(new)
         return places
 
     def renew(self, node: str) -> None:
-        """See `PlacementReservations` of the simulation; a node on which something stays is not replaced."""
+        """See `PlacementAdmission`; a node on which some pods stay is not replaced."""
         if node in self._partly or not (self._housed(node) or self._has_places(node)):
             return
         new = copy(self._targets[node], "new")
@@ -341,7 +345,7 @@ class PlacementReservations:
         self._refused.clear()
 
     def landing(self, order: Iterable[str]) -> ReplacementPlaces:
-        """What became of it: `order` are the nodes in the order in which they would be drained."""
+        """The resulting placement; `order`: the nodes in the order in which they would be drained."""
         mark = self._room.mark()
         landed: list[Placed] = []
         order = tuple(order)
@@ -377,22 +381,22 @@ class PlacementReservations:
         )
 
     def _coming(self, kinds: Collection[PodClass]) -> Iterator[tuple[Pod, PodClass]]:
-        """The pods that come again as one of `kinds`."""
+        """The pods whose replacements are of one of these classes."""
         for load in self._loads.values() if kinds else ():
             yield from ((pod, new) for pod, _, new in load.pods if new in kinds)
 
     def _housed(self, node: str) -> bool:
-        """Whether all that comes again from `node` is known to have its place, without looking at each pod."""
+        """Whether all replacements of `node` are known to have a place, without a check of each pod."""
         return self._all_or_nothing and node in self._admitted
 
     def _has_places(self, node: str) -> bool:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
 
     def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
-        """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.
+        """The pods of `node` without a place; never empty for a node that was not admitted.
 
-        For it, all of its pods go, so that what is missing is counted for the whole drain. That makes room for nodes
-        after it, which they have not as long as it stays. `landed` grows by what has a place.
+        All pods of such a node are moved here, so that missing nodes are counted for the whole drain. That makes room
+        for later nodes which they do not have while it stays. Pods with a place are added to `placed`.
         """
         lost = []
         for pod, old, new in self._loads[node].pods:
@@ -414,7 +418,8 @@ class PlacementReservations:
         return [(pod, new)]
 
     def _too_late(self, new: PodClass, why_not: WhyNot) -> Reasons:
-        """The nodes that would take it by now, as a reason: the others' going made them do so, or there are none."""
+        """The number of nodes that would take it by now, as a reason: these have room only after other pods have
+        left."""
         count = 0 if new.alone and new not in self._late else why_not.takers(new)
         return ((TOO_LATE, count),) if count else ()
 
@@ -428,7 +433,7 @@ class PlacementReservations:
         return place
 
     def _load(self, pods: Iterable[Pod]) -> _Load:
-        # The largest first: they are the ones that need the room as it is.
+        # The largest first: they need the room before it is fragmented.
         cpu = memory = 0
         sized = []
         for i, pod in enumerate(pods):
@@ -436,13 +441,13 @@ class PlacementReservations:
             cpu += asked.cpu
             memory += asked.memory
             sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, i, pod))
-        sized.sort()  # two pods are never compared: none has the number of another
+        sized.sort()  # two pods are never compared: their indexes differ
         if self._world.policy.surge_singles:
             self._stay_first |= {each[5].uid for each in sized if restarted(self._world, each[5]) is not None}
         classes_of, loaded = self._room.classes_of, []
         for each in sized:
             pod = each[5]
             old, new = classes_of(pod)
-            # One that has ended takes nothing.
+            # A finished pod uses no resources.
             loaded.append((pod, old if old.counted and not pod.finished else None, new))
         return _Load(tuple(loaded), tuple([each[5].uid for each in sized]), cpu, memory)

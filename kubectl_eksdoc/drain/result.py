@@ -1,4 +1,4 @@
-"""The drain plan as data: what every face shows, and what a later run executes."""
+"""The drain plan as data: shown by all screens and formats, and executed by a later run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .rollover_offers import HandOff
 
 @frozen
 class Headroom:
-    """One budget against this drain. `per_round` is how many of its pods may go at once.
+    """One budget in this drain. `per_round`: how many of its pods may go at once.
 
-    `over_time` is (second, disruptions allowed from then on) in the run that takes the p50; only the slowest have it.
+    `allowed_over_time`: (second, disruptions allowed from then on) in the run with p50 times; only the slowest have it.
     """
 
     budget: Budget
@@ -40,7 +40,7 @@ NOT_JUDGED = (
     "whether the subnets of the nodes on which pods land have addresses left",
     ("what happens to preempted pods: where they are scheduled, and which pods they preempt in turn"),
 )
-"""What no plan says anything about."""
+"""Aspects that no plan judges."""
 
 
 _MOST_NAMES = 6
@@ -53,7 +53,7 @@ def _listed(names: Sequence[str]) -> str:
 
 @frozen
 class DrainPlan:
-    """`left` and `evictions` together hold every pod on every target exactly once."""
+    """The plan. `left` and `evictions` together contain every pod on every target exactly once."""
 
     policy: DrainPolicy
     targets: tuple[DrainTarget, ...]
@@ -63,19 +63,21 @@ class DrainPlan:
     findings: tuple[Finding, ...]
     estimate: Estimate | None = None
     handoffs: tuple[HandOff, ...] = ()
-    tried: tuple[TriedOrder, ...] = ()  # orders, the chosen one first
-    tight: tuple[Subject, ...] = ()  # workloads beside whose pods no room is left for one more
-    slots: Mapping[str, int] = field(default_factory=dict)  # of each limit, how many of its pods may be away at once
+    tried: tuple[TriedOrder, ...] = ()  # the chosen one first
+    tight: tuple[Subject, ...] = ()  # workloads without room for one more pod
+    slots: Mapping[str, int] = field(default_factory=dict)  # limit → how many of its pods may be away at once
 
     @property
     def in_generations(self) -> bool:
-        """Whether a node is begun as soon as those that it needs are replaced; else a wave waits for the one before."""
+        """Whether a node is started as soon as the nodes it needs are replaced; else a wave waits for the wave
+        before."""
         policy = self.policy
         return policy.surge is not None and not policy.max_unavailable and not policy.pins
 
     @property
     def past_budgets(self) -> tuple[Eviction, ...]:
-        """The pods that are deleted past their budgets, in order; before a run the user types back their names."""
+        """The pods that are deleted past their budgets, in order; before a run the user types their names as
+        confirmation."""
         return self._by(Means.DELETION)
 
     @property
@@ -101,7 +103,7 @@ class DrainPlan:
 
     @property
     def not_judged(self) -> tuple[str, ...]:
-        """What the plan says nothing about, so that nobody takes its silence for a pass."""
+        """Aspects that the plan does not judge, so that a missing finding is not taken for a pass."""
         found = []
         if self.open_targets:
             names = _listed([target.node.name for target in self.open_targets])
@@ -128,7 +130,7 @@ class DrainPlan:
 
     @property
     def unknowns(self) -> tuple[Finding, ...]:
-        """What could not be judged and is not accepted by the policy."""
+        """Findings that could not be judged and that the policy does not accept."""
         return tuple(
             f for f in self.findings if f.status is Status.UNKNOWN and f.code.name not in self.policy.accept_unknown
         )

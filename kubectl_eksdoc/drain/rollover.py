@@ -1,4 +1,5 @@
-"""The plan's last section: per owner and group of the targets, how nodes come and go after the drain."""
+"""The plan's last section, node group rollover: how nodes come and go after the drain, by owner and group of the
+targets."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ def _hand_off(leaving: NodeGroupRemoval, policy: DrainPolicy) -> HandOff:
 
 
 def _first(leaving: NodeGroupRemoval, policy: DrainPolicy) -> Iterable[str]:
-    """What is particular to this drain comes before what is always so."""
+    """Warnings about this drain come before general ones."""
     if leaving.owner in _NOT_OURS:
         return
     held_on = Counter(row.node for row in leaving.left if row.verdict in HOLDS)
@@ -108,7 +109,7 @@ def _first(leaving: NodeGroupRemoval, policy: DrainPolicy) -> Iterable[str]:
 
 
 def _placeholders(advice: ReplacementAdvice, leave: Iterable[ReplacementStep]) -> Iterable[str]:
-    """A word that has to be replaced before a command is run, said where there is one."""
+    """A sentence for each placeholder in the commands that has to be replaced before they are run."""
     commands = [c for step in (*advice.arrive, *leave) for c in step.commands]
     words = {word for command in commands for word in command.replace('"', " ").split()}
     for placeholder, what in _STANDS_FOR.items():

@@ -1,6 +1,6 @@
-"""What happens to nodes after their drain, as data: where new ones come from and how the old ones leave.
+"""Node group rollover after a drain, as data: where new nodes come from and how the old ones leave.
 
-The nodes of one owner and group that a plan empties, and the words that commands about them need.
+It holds the nodes of one owner and group that a plan empties, and the words for the commands about them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdi
 class Way(str, Enum):
     """How the nodes of a managed group can be replaced."""
 
-    OWN_DRAIN = "own-drain"  # this plan's order, in the group as it is
-    GROUP_UPDATE = "group-update"  # what EKS does by itself
+    OWN_DRAIN = "own-drain"  # this plan's order, in the existing group
+    GROUP_UPDATE = "group-update"  # the update by EKS
     BLUE_GREEN = "blue-green"  # this plan's order, with a new group beside the old one
 
 
 @frozen
 class ReplacementStep:
-    """One sentence, and the commands that do it: one for each node, or () where a person must decide. `before`: it is
-    of use before the drain only."""
+    """One sentence, and its commands: one for each node, or () where a person must decide. `before_drain_only`: the
+    step is useful only before the drain."""
 
     text: str
     commands: tuple[str, ...] = ()
@@ -39,12 +39,12 @@ class ReplacementStep:
 @frozen
 class Option:
     """One way to replace the nodes. Pods are ``namespace/name``: those on targets that this plan does not evict, and
-    of those it evicts the ones that are too slow for the group's own update.
+    those it evicts that are too slow for the group's own update.
 
-    `nodes` go in all; `surge` are the most that are added at once, None where the zones are not known;
-    `least_seconds` is what it takes at the very least, one node at a time, None where that is not estimated.
-    `stopped_by` keep their node for as long as nothing changes; `may_be_stopped_by` only if they take too long;
-    `unasked` are evicted although this plan leaves them to a person; `not_judged` could be either.
+    `nodes`: nodes that go in total; `surge`: the most that are added at once, None where the zones are not known.
+    `least_seconds`: its minimum duration, one node at a time, None where that is not estimated. `stopped_by`: pods that
+    keep their node until something changes; `may_be_stopped_by`: only if they take too long; `unasked`: pods that are
+    evicted although this plan leaves them to a person; `not_judged`: pods that could be either.
     """
 
     way: Way
@@ -63,11 +63,11 @@ class Option:
 
 @frozen
 class HandOff:
-    """The planned targets of one owner and group (``""`` where its nodes have none).
+    """The targets of one owner and group (``""`` where its nodes have none) after the drain.
 
-    `nodes` are emptied by the plan, in its order; `kept` are the targets that are not, or only in part.
-    A sentence of `beware` ends with its confidence where that is not high. `instead` compares the ways, for
-    managed groups whose own update can bring their nodes, only.
+    `nodes`: targets that the plan empties, in its order; `kept`: targets that it does not empty, or only in part. A
+    sentence of `beware` ends with its confidence where that is not high. `instead` compares the ways; only for managed
+    groups whose own update can replace their nodes.
     """
 
     owner: NodeOwner
@@ -86,7 +86,7 @@ class HandOff:
         return f"{named} {self.group}" if self.group else unnamed
 
     def led(self, reach: CommandTarget) -> HandOff:
-        """With commands that lead to the cluster that was read."""
+        """With commands that address the cluster that was read."""
         arrive, leave = (
             tuple(replace(step, commands=tuple(map(reach.of, step.commands))) for step in steps)
             for steps in (self.arrive, self.leave)
@@ -95,7 +95,7 @@ class HandOff:
 
     @property
     def once_drained(self) -> HandOff:
-        """What is left of it to be done after the drain."""
+        """The steps that remain after the drain."""
         arrive = tuple(step for step in self.arrive if not step.before)
         return replace(self, arrive=arrive, instead=tuple(o for o in self.instead if o.way is not Way.BLUE_GREEN))
 
@@ -120,9 +120,9 @@ REGION = "REGION"
 
 @frozen
 class NodeGroupRemoval:
-    """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster.
+    """`targets` of one owner and group in the plan's order, and `members`: every node of the group in the cluster.
 
-    `left`, `evictions` and `slow` are those of its targets alone.
+    `not_evicted`, `evictions` and `slow_nodes` are those of its targets alone.
     """
 
     owner: NodeOwner
@@ -148,17 +148,17 @@ class NodeGroupRemoval:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing of the group is left on a node after the drain."""
+        """Whether the drain empties every node of the group."""
         return len(self.emptied) == len(self.members)
 
     @property
     def others(self) -> int:
-        """How many nodes it has that are not targets."""
+        """How many nodes of the group are no targets."""
         return len(self.members) - len(self.targets)
 
     @property
     def zones(self) -> tuple[str, ...]:
-        """Where its nodes are, sorted; its subnets can be in more."""
+        """The zones of its nodes, sorted; its subnets can be in more."""
         return tuple(sorted({node.zone for node in self.members} - {""}))
 
     @property
@@ -167,12 +167,12 @@ class NodeGroupRemoval:
 
     @property
     def own_template(self) -> bool:
-        """Whether its owner gave it a launch template, which may name an AMI."""
+        """Whether the group has a launch template, which may name an AMI."""
         return any(LAUNCH_TEMPLATE in node.labels for node in self.members)
 
     @property
     def without_ami(self) -> str:
-        """As `amis.without_ami`."""
+        """See `amis.without_ami`."""
         return without_ami((node.os_image for node in self.members), self.cluster)
 
     @property
@@ -191,7 +191,7 @@ class NodeGroupRemoval:
 
     @property
     def at(self) -> str:
-        """The flag that every AWS command here ends with, so that no profile's default region decides."""
+        """The flag at the end of every AWS command here, so that no profile's default region is used."""
         return f"--region {self.region_word}"
 
     def aws_group(self, command: str, more: str = "") -> str:
@@ -200,7 +200,8 @@ class NodeGroupRemoval:
         return " ".join(part for part in (*parts, self.at) if part)
 
     def end_by_id(self) -> ReplacementStep:
-        """Terminate each emptied instance and lower desired with it; nodes without an instance id are named."""
+        """Terminate each emptied instance and lower the desired size with it; nodes without an instance id are
+        named."""
         found, at = {node.name: instance_id(node) for node in self.emptied}, self.at
         commands = tuple(
             f"aws autoscaling terminate-instance-in-auto-scaling-group --instance-id {instance} "
@@ -216,13 +217,13 @@ class NodeGroupRemoval:
 
 
 def instance_id(node: Node) -> str:
-    """``i-0abc`` of ``aws:///zone/i-0abc`` (the cloud provider's form), "" where it has no such one."""
+    """``i-0abc`` of ``aws:///zone/i-0abc`` (the cloud provider's form), "" where the provider id has another form."""
     match = _INSTANCE.match(node.provider_id)
     return match[1] if match else ""
 
 
 def word(text: str, placeholder: str) -> str:
-    """`text` where a shell takes it as one plain word, else the placeholder: what is pasted must not surprise."""
+    """`text` if a shell takes it as one plain word, else the placeholder: pasted commands must be safe."""
     return text if _WORD.match(text) else placeholder
 
 

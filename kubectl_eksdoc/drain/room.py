@@ -1,4 +1,4 @@
-"""The nodes that take evicted pods, filling up: places taken and given back, the emptiest node first."""
+"""Free room on the nodes that take evicted pods: places are taken and released, the emptiest node first."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, Request
 from .new_nodes import EmptiestNodes, cordoned, fitting
 from .nodes import DrainContext
 
-# Why no node takes a pod, counted over all nodes: quickly, for there may be thousands of nodes and kinds of pods.
+# Why no node takes a pod, counted over all nodes; fast, as there may be thousands of nodes and classes of pods.
 
 
 Reasons = tuple[tuple[str, int], ...]
 
 
 class WhyNot:
-    """Counts for the `occupancy` as it is: build a new one when it has changed."""
+    """Counts refusals for the `occupancy` as it is now: create a new counter when it has changed."""
 
     def __init__(self, occupancy: Occupancy) -> None:
         self._occupancy = occupancy
         self._behind: dict[NodeFilter, _Behind] = {}
         self._known: dict[object, Reasons] = {}
-        self._takers: dict[object, int] = {}  # of those for which every node was asked
+        self._takers: dict[object, int] = {}  # classes for which every node was checked
 
     def reasons(self, kind: PodClass) -> Reasons:
-        """The scheduler's reasons, each with how many nodes give it, the most frequent first."""
+        """The scheduler's reasons, each with the number of nodes that give it, the most frequent first."""
         like = self._likeness(kind)
         if like not in self._known:
             found = self._count(kind)
@@ -43,18 +43,18 @@ class WhyNot:
         return self._known[like]
 
     def _likeness(self, kind: PodClass) -> object:
-        """What classes have in common that are refused for the same reasons; of one by itself the class."""
+        """A key that classes share if they are refused for the same reasons; the class itself where it is special."""
         asked = kind.placement.requests
         if kind.alone:
             return (kind.fence, kind.volumes, asked)
         if kind.attaches is None or kind.placement.ports or kind.company or kind.own or kind.limits or kind.meaning:
             return kind
-        # Other volumes of the same drivers: which are attached already is another matter, but no node has room.
+        # Other volumes of the same drivers: it differs which are attached already, but no node has room for more.
         drivers = Counter(volume.driver for volume in kind.attaches.shared)
         return (kind.fence, kind.volumes, asked, tuple(sorted(drivers.items())), kind.attaches.own)
 
     def takers(self, kind: PodClass) -> int:
-        """How many nodes take such a pod; quick once its reasons were asked for, if not only room decides."""
+        """How many nodes take such a pod; fast after `reasons`, unless only room decides."""
         if kind not in self._takers:
             self._takers[kind] = self._asked(kind).count(None)
         return self._takers[kind]
@@ -65,7 +65,7 @@ class WhyNot:
         return self._behind[kind.fence]
 
     def _asked(self, kind: PodClass) -> list[SchedulingRefusal | None]:
-        """What the nodes say that the fence lets through and that have room."""
+        """The answers of the nodes that pass the node filter and have room."""
         behind = self._behind_of(kind)
         seats = behind.open if kind.placement.ports else behind.roomy(kind.placement.requests)
         return [self._occupancy.refusal(kind, seat.node.name) for seat in seats]
@@ -77,12 +77,12 @@ class WhyNot:
         refused = self._asked(kind)
         self._takers[kind] = refused.count(None)
         said = Counter(reason for each in refused if each is not None for reason in each.reasons)
-        # Ports are asked about before room, all else after it.
+        # The scheduler checks ports before room, and all else after it.
         return behind.kept_out + said + (Counter() if kind.placement.ports else behind.too_full(asked))
 
 
 class _Behind:
-    """What a fence keeps out, with its reasons, and the room of what it lets through."""
+    """The nodes that a node filter refuses, with its reasons, and the free room of the nodes that it accepts."""
 
     def __init__(self, fence: NodeFilter, seats: Iterable[NodeOccupancy]) -> None:
         self.kept_out: Counter[str] = Counter()
@@ -102,7 +102,7 @@ class _Behind:
         self._roomy: dict[Requests, list[NodeOccupancy]] = {}
 
     def roomy(self, asked: Requests) -> list[NodeOccupancy]:
-        """The nodes with room for it."""
+        """The nodes with room for the requests."""
         found = self._roomy.get(asked)
         if found is None:
             first = bisect_left(self._cpu, asked.cpu) if asked.cpu else 0
@@ -110,7 +110,7 @@ class _Behind:
         return found
 
     def too_full(self, asked: Requests) -> Counter[str]:
-        """NodeResourcesFit: what is not asked for is not missed."""
+        """Reasons of NodeResourcesFit: a resource that is not requested is never insufficient."""
         found = {TOO_MANY_PODS: self._full}
         for name, amount, left in (
             (CPU, asked.cpu, self._cpu),
@@ -124,9 +124,9 @@ class _Behind:
 
 
 class PlacementRoom:
-    """The cluster with all targets cordoned: what is evicted lands on the other nodes, and on new ones.
+    """The cluster with all targets cordoned: replacements are placed on the other nodes, and on new ones.
 
-    Mutable; every change since `mark` can be taken back.
+    Mutable; every change since `mark` can be undone.
     """
 
     def __init__(self, world: DrainContext) -> None:
@@ -141,27 +141,27 @@ class PlacementRoom:
         self._ways: dict[PodClass, _Way] = {}
         self._log: list[_Step] = []
         self._joined: list[NodeOccupancy] = []
-        self.free = _Free()  # on all nodes that are not cordoned, at least
+        self.free = _Free()  # lower bound: on all nodes that are not cordoned
         for seat in self._occupancy.seats.values():
             if not seat.node.unschedulable:
                 self.free.add(seat)
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
-        """What the pod is to the scheduler, and what its replacement will be."""
+        """The scheduling class of the pod, and that of its replacement."""
         return self._occupancy.classes_of(pod)
 
     def mark(self) -> int:
-        """Where to go back to."""
+        """A position for `undo_to`."""
         return len(self._log)
 
     def refresh(self) -> None:
-        """Bring nodes to their places among the emptiest that were filled since the last time, and may have been
-        emptied again: else they are asked as late as full ones."""
+        """Update the order of nodes that were filled since the last time, and may have been emptied again: otherwise
+        they are tried as late as full nodes."""
         for ring in self._rings.values():
             ring.refresh()
 
     def back_to(self, mark: int) -> None:
-        """As if what was done since `mark` had not been."""
+        """Undo all changes since `mark`."""
         while len(self._log) > mark:
             step = self._log.pop()
             if isinstance(step, tuple):
@@ -171,26 +171,26 @@ class PlacementRoom:
                 step()
 
     def begin_anew(self) -> None:
-        """As it was built, so that the same questions get the same answers."""
+        """Return to the initial state, so that the same questions get the same answers."""
         self.back_to(0)
         self.settle()
 
     def settle(self) -> None:
-        """The emptiest nodes are first again, however they were filled and emptied before."""
+        """Put the emptiest nodes first again, however they were filled and emptied before."""
         for ring in self._rings.values():
             ring.settle()
 
     def leave(self, kind: PodClass, node: str) -> None:
-        """A pod goes from its node, which is cordoned: what it frees there is of no use to others."""
+        """A pod leaves its node. The node is cordoned, so its room is of no use to others."""
         if not kind.counted:
             return
         self._occupancy.take(kind, node)
         self._log.append(partial(self._occupancy.put, kind, node))
 
     def place(self, kind: PodClass, thorough: bool = True) -> str:
-        """Put one such pod on the emptiest node that can take it; the node's name, "" if there is none.
+        """Put one such pod on the emptiest node that can take it; returns the node's name, "" if there is none.
 
-        If not `thorough`, only a few nodes are asked: there may be a place all the same.
+        If not `thorough`, only a few nodes are tried: there may be a place that is not found.
         """
         ring, asked, plain = self._ways.get(kind) or self._way(kind)
         if plain:  # most pods
@@ -209,41 +209,42 @@ class PlacementRoom:
         return seat.node.name
 
     def use(self, cpu: int, memory: int, pods: int) -> None:
-        """So much less is free: what has its places asks for that together."""
+        """Reduce the free resources by the total requests of pods that have their places."""
         self.free.take(cpu, memory, pods)
         self._log.append(partial(self.free.take, -cpu, -memory, -pods))
 
     def forget(self) -> None:
-        """Undo `remember`: there is more room again."""
+        """Undo `remember_maxima`: there is more room again."""
         for ring in self._rings.values():
             ring.forget()
 
     @property
     def joined(self) -> int:
-        """How many new nodes there are."""
+        """How many new nodes have joined."""
         return len(self._joined)
 
     def may_have_place(self, kind: PodClass, since: int) -> bool:
-        """Whether one of the few emptiest nodes takes such a pod that found none when so many nodes had joined."""
-        if kind.alone:  # what is there already has only filled up
+        """Whether one of the few emptiest nodes takes such a pod, which found no place when `since` new nodes had
+        joined."""
+        if kind.alone:  # the other nodes have only filled up
             return any(self.fits(kind, seat.node.name) for seat in self._joined[since:])
         ring, asked, _ = self._way(kind)
         has_place = self._occupancy.has_place
         return not ring.is_too_large(asked) and ring.first(lambda s: has_place(kind, s), False) is not None
 
     def remember(self, kind: PodClass) -> None:
-        """Note what room there is now for such pods: it only shrinks until a node joins, or pods are taken back."""
+        """Remember the room that such pods have now: it only shrinks until a node joins, or pods are removed again."""
         ring, asked, _ = self._way(kind)
         if not ring.is_too_large(asked):
             ring.look()
 
     def is_tight(self, kind: PodClass) -> bool:
-        """Whether none of the few emptiest nodes that let such a pod in has room for one more."""
+        """Whether none of the few emptiest nodes that accept such a pod has room for one more."""
         ring, asked, _ = self._way(kind)
         return ring.is_too_large(asked) or ring.first(fitting(asked), thorough=False) is None
 
     def put(self, kind: PodClass, name: str) -> None:
-        """One such pod on the node of that name."""
+        """Put one such pod on the node of that name."""
         self._put(kind, self._occupancy.seats[name])
 
     def _put(self, kind: PodClass, seat: NodeOccupancy) -> None:
@@ -254,12 +255,12 @@ class PlacementRoom:
         self._log.append(self._count(kind, seat.node.name))
 
     def _count(self, kind: PodClass, name: str) -> Callable[[], object]:
-        """Put the pod so that it is counted by class, too; returns what takes it back."""
+        """Put the pod on the node so that it is counted by class, too; returns the function that undoes it."""
         self._occupancy.put(kind, name)
         return partial(self._occupancy.take, kind, name)
 
     def count_all(self) -> None:
-        """From now on any pod can be taken off its node, those included of which only the room was counted."""
+        """From now on any pod can be removed from its node, including pods of which only the requests were counted."""
         for i, step in enumerate(self._log):
             if isinstance(step, tuple):
                 seat, kind = step
@@ -272,7 +273,7 @@ class PlacementRoom:
         return self._occupancy.has_place(kind, seat) and _lets_in(kind, seat)
 
     def join(self, node: Node, like: str) -> None:
-        """A new node, with the DaemonSets' pods that run on the node `like`."""
+        """Add a new node, with the DaemonSet pods that run on the node `model_name`."""
         self._occupancy.add_node(node, like)
         for pod in self._daemons_on.get(like, ()):
             self._occupancy.put(self._occupancy.successor_of(pod), node.name)
@@ -294,14 +295,14 @@ class PlacementRoom:
 
     @property
     def occupancy(self) -> Occupancy:
-        """What runs where as it is now; whoever changes it puts everything back."""
+        """The current pods of all nodes; a caller that changes it must restore it."""
         return self._occupancy
 
     def unknown(self, kind: PodClass) -> tuple[str, ...]:
         return self._occupancy.unknown(kind)
 
     def why_not(self) -> WhyNot:
-        """Tells of a class why no node takes it, as it is now: as FailedScheduling events do, with numbers of nodes."""
+        """Tells why no node takes a pod class now: as FailedScheduling events do, with numbers of nodes."""
         return WhyNot(self._occupancy)
 
     def _way(self, kind: PodClass) -> _Way:
@@ -312,27 +313,28 @@ class PlacementRoom:
             if ring is None:
                 seats = self._occupancy.seats.values()
                 ring = self._rings[key] = EmptiestNodes(seat for seat in seats if _lets_in(kind, seat))
-            # All kinds are known when the first is placed: a replacement brings no term that its pod did not have.
+            # All classes are known when the first pod is placed: a replacement has no scheduling term that its pod did
+            # not have.
             plain = kind.alone and not kind.counted
             found = self._ways[kind] = ring, kind.placement.requests, plain
         return found
 
 
 def _lets_in(kind: PodClass, seat: NodeOccupancy) -> bool:
-    """Whether nothing about the node itself keeps such pods out."""
+    """Whether the node itself, without its pods, accepts such pods."""
     return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
 
 
 _Way = tuple[EmptiestNodes, Requests, bool]
-"""How a place is found for one kind of pod: the nodes that let it in, what it asks for, and whether nothing but that
-matters."""
+"""How a place is found for one pod class: the nodes that accept it, its requests, and whether only the requests
+decide."""
 
 _Step = Callable[[], object] | tuple[NodeOccupancy, PodClass]
-"""Takes one change back: calls for it, or gives back the room of one such pod."""
+"""Undoes one change: a function to call, or the node and class of a pod whose requests are released."""
 
 
 class _Free:
-    """What all of some nodes have left together."""
+    """The total free resources of some nodes."""
 
     __slots__ = ("cpu", "memory", "pods")
 

@@ -1,9 +1,9 @@
-"""The order of evictions: budgets are consumed while planning, within a node and across nodes.
+"""Eviction rounds: budgets are used up while planning, within a node and across nodes.
 
-A round is one use of every budget: what is evicted in it may be away at the same time, and the next round
-starts when the replacements are Ready. So a budget that lets `n` go at once is used by at most `n` pods a
-round, three pods of a budget of one are three rounds, and no order of nodes needs fewer rounds than
-``max(ceil(pods / n))`` over the budgets. What the order decides is which node is empty first.
+A round is one use of every budget: its pods may be away at the same time, and the next round starts when their
+replacements are Ready. A budget that lets `n` pods go at once is used by at most `n` pods a round: three pods of a
+budget of one take three rounds, and no order of nodes needs fewer rounds than ``max(ceil(pods / n))`` over the budgets.
+The order only decides which node is empty first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .policy import EVICTED, DrainPolicy, EvictionMode
 
 
 class EvictionTier(IntEnum):
-    """On a node each tier goes when the one before has gone."""
+    """On a node each tier goes after the one before is gone."""
 
     ORDINARY = 0
     CRITICAL = 1
@@ -35,12 +35,12 @@ class EvictionTier(IntEnum):
 
 
 class Task(NamedTuple):
-    """One pod to evict. `limits` name what it takes a unit of for its round: its budget, and anything of which
-    only so many may go at once.
+    """One pod to evict. `limits`: what it takes a unit of for its round: its budget, and other limits of which only so
+    many may go at once.
 
-    `for_good` are those of its limits whose unit never comes back, because nothing takes the pod's place.
-    `late` names why it should go after the other pods that share a limit with it ("" if it need not). `after` is
-    what its owner does about it, `manner` how it goes. See `task_of`.
+    `permanent_limits`: those of its limits whose unit is never released, because nothing replaces the pod.
+    `late_reason`: why it should go after the other pods that share a limit with it ("" if it need not). `replacement`:
+    how its owner replaces it; `eviction_mode`: how it leaves. See `build_task`.
     """
 
     pod: Pod
@@ -53,12 +53,12 @@ class Task(NamedTuple):
 
     @property
     def comes_again(self) -> bool:
-        """Whether its replacement needs a place elsewhere."""
+        """Whether its replacement needs a place on another node."""
         return self.after is not Replacement.NEVER and self.after is not Replacement.SAME_NODE
 
 
 def coming_again(tasks: Iterable[Task]) -> list[Pod]:
-    """The pods of `tasks` whose replacements need a place elsewhere (see `Task.comes_again`)."""
+    """The pods of `tasks` whose replacements need a place on another node (see `Task.needs_new_place`)."""
     never, same_node = Replacement.NEVER, Replacement.SAME_NODE
     return [pod for pod, _, _, _, after, _, _ in tasks if after is not never and after is not same_node]
 
@@ -71,7 +71,7 @@ def task_of(
     after: Replacement = Replacement.AT_ONCE,
     manner: EvictionMode = EVICTED,
 ) -> Task:
-    """The task in its tier."""
+    """The task with its tier."""
     tier = (
         EvictionTier.FOR_GOOD if for_good else EvictionTier.CRITICAL if pod.system_critical else EvictionTier.ORDINARY
     )
@@ -79,7 +79,8 @@ def task_of(
 
 
 class BudgetBooking(NamedTuple):
-    """`turn` of `turns`: its place among all planned users of its first limit (0 of 0 without one)."""
+    """A task with its round. `turn` of `turns`: its place among all planned users of its first limit (0 of 0 without
+    one)."""
 
     task: Task
     node: str
@@ -92,10 +93,10 @@ class BudgetBooking(NamedTuple):
 class EvictionOrder:
     """`nodes` in the order in which they are emptied; `bookings` by round, then in that order of nodes.
 
-    `wave` is the number, from 1, of the nodes that are drained together; a wave's rounds begin after those of
-    the wave before. `gated`: no node of a wave is begun before all of the one before are done; else each begins
-    when there is room for its pods. `refused` are tasks that no round can take: an earlier one used their limit
-    up for good.
+    `wave_of`: node → number, from 1, of the wave in which it is drained; a wave's rounds start after those of the wave
+    before. `is_gated`: no node of a wave is started before all nodes of the wave before are done; else each starts when
+    there is room for its pods. `refused_tasks`: tasks that no round can take, with the limit that an earlier task used
+    up permanently.
     """
 
     nodes: tuple[str, ...]
@@ -107,16 +108,16 @@ class EvictionOrder:
 
 
 class _Book:
-    """Which round has how much of each limit left. Mutable, and private to one call of `arrange`."""
+    """The free units of each limit in each round. Mutable, and private to one call of `arrange_rounds`."""
 
     def __init__(self, per_round: Mapping[str, int]) -> None:
         self._per_round = per_round
         self._used: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        self._lasting: dict[str, list[int]] = defaultdict(list)  # since which rounds units are gone for good
-        self._open: dict[str, int] = defaultdict(lambda: 1)  # no round before it has room
+        self._lasting: dict[str, list[int]] = defaultdict(list)  # rounds from which on a unit is permanently used
+        self._open: dict[str, int] = defaultdict(lambda: 1)  # earlier rounds are full
 
     def exhausted(self, task: Task) -> str:
-        """The limit of `task` of which nothing is left from some round on, "" if there is none."""
+        """The limit of `task` that is used up from some round on, "" if there is none."""
         return next((x for x in task.limits if len(self._lasting[x]) >= self._per_round[x]), "")
 
     def book(self, task: Task, not_before: int) -> int:
@@ -125,7 +126,8 @@ class _Book:
         for limit in task.limits:
             number = max(number, self._open[limit])
             if task.late or limit in task.for_good:
-                # A late one goes after all others so far; what is used up for good must leave them theirs.
+                # A late task goes after all earlier ones; a task that uses a limit permanently must leave the others
+                # their units.
                 number = max(number, 1 + max(self._used[limit], default=0))
         while any(self._free(limit, number) <= 0 for limit in task.limits):
             number += 1
@@ -145,9 +147,9 @@ class _Book:
 
 @frozen
 class NodeWaves:
-    """`of`: every node's wave, from 1; `gated`: none is begun before all of the wave before are done, else each begins
-    when there is room for its pods. Within a wave the nodes of a smaller `generation` have their rounds first, for the
-    others need that they are drained (see `generations`)."""
+    """`wave_of`: node → wave, from 1; `is_gated`: no node is started before all of the wave before are done, else each
+    starts when there is room for its pods. Within a wave the nodes of a smaller generation have their rounds first, as
+    the others need that they are drained (see `assign_generations`)."""
 
     of: Mapping[str, int]
     generation: Mapping[str, int] = field(default_factory=dict)
@@ -165,20 +167,20 @@ def arrange(
     """Give every task a round, from 1.
 
     Args:
-        tasks: node name → its pods to evict (maybe none), in the order in which equal ones go.
+        tasks: node name → its pods to evict (possibly none), in the order in which equal ones go.
         per_round: limit → how many of its tasks one round can take, at least 1.
-        nodes: those of `tasks`; of two that want the same turn the first has it.
-        as_given: the order of `nodes` stands, also where one is empty before those in front of it.
+        nodes: the nodes of `tasks`; of two that want the same turn the first gets it.
+        keep_node_order: the order of `nodes` is kept, also where a node is empty before earlier ones.
     """
     rounds = assign(tasks, per_round, nodes, waves)
     finish, wave = rounds.finish, waves.of
-    # What waits for others is emptied after them.
+    # Nodes that wait for others are emptied after them.
     shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
     return EvictionOrder(tuple(shown), _numbered(rounds.placed, shown), finish, wave, waves.gated, rounds.refused)
 
 
 class Rounds(NamedTuple):
-    """`placed`: each task with its node and round; `finish`: the round after which a node is empty, 0 at once."""
+    """`placed`: each task with its node and round; `finish_round`: node → round after which it is empty, 0 at once."""
 
     placed: list[tuple[Task, str, int]]
     finish: dict[str, int]
@@ -192,7 +194,7 @@ def assign(
     waves: NodeWaves,
     plain: Collection[str] | None = None,
 ) -> Rounds:
-    """The rounds of `arrange`, and no more than that; `plain` is `plain_limits(tasks)` where that is known."""
+    """The rounds of `arrange_rounds`, without the order; `plain`: `plain_limits(tasks)` where that is known."""
     booking = _Booking(tasks, per_round, plain_limits(tasks) if plain is None else plain)
     together: dict[tuple[int, int], list[str]] = defaultdict(list)
     for node in nodes:
@@ -203,7 +205,7 @@ def assign(
 
 
 class _Booking:
-    """Books wave after wave. Mutable, and private to one call of `assign`."""
+    """Books wave after wave. Mutable, and private to one call of `assign_rounds`."""
 
     def __init__(
         self, tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], plain: Collection[str]
@@ -220,8 +222,8 @@ class _Booking:
     def add(self, nodes: Sequence[str]) -> None:
         """Book one wave, in passes over all of its nodes.
 
-        System-critical pods go when the others of their node have gone; in both tiers those that should be late go
-        when the others have their rounds; and last of all what uses a budget up for good.
+        System-critical pods go after the others of their node are gone; in both tiers late tasks go after the others
+        have their rounds; tasks that use a budget permanently go last.
         """
         first = self._after + 1
         last = dict.fromkeys(nodes, first)
@@ -248,7 +250,8 @@ class _Booking:
         last: dict[str, int],
         queues: dict[tuple[EvictionTier, bool], list[tuple[str, Task]]],
     ) -> None:
-        """Ordinary tasks, most of which have one limit, and that is used by others like them: then it is counting."""
+        """Book ordinary tasks. Most have one limit that only tasks like them use: their rounds are found by
+        counting."""
         plain, per_round, placed = self._plain, self._per_round, self.placed
         taken: dict[str, int] = defaultdict(int)
         for node in nodes:
@@ -277,7 +280,7 @@ class _Booking:
 
 
 def plain_limits(tasks: Mapping[str, Sequence[Task]]) -> set[str]:
-    """The limits that only ordinary tasks use, and each of them no other: their turns depend on nothing else."""
+    """The limits that only ordinary tasks with no other limit use: their turns depend on nothing else."""
     used: set[str] = set()
     mixed: set[str] = set()
     for given in tasks.values():
@@ -289,10 +292,10 @@ def plain_limits(tasks: Mapping[str, Sequence[Task]]) -> set[str]:
 
 
 def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> tuple[BudgetBooking, ...]:
-    """By round, tier and node, each with its turn among the users of its first limit."""
+    """Sorted by round, tier and node, each with its turn among the users of its first limit."""
     rank = {node: i for i, node in enumerate(nodes)}
     tiers, size = len(EvictionTier), len(rank)
-    # One number for round, tier and rank in this order: a tuple of the three takes twice as long to sort by.
+    # One number for round, tier and rank: sorting by a tuple of the three takes twice as long.
     ordered = sorted(placed, key=lambda each: (each[2] * tiers + each[0].tier) * size + rank[each[1]])
     turns = Counter([task.limits[0] for task, _, _ in ordered if task.limits])
     seen: dict[str, int] = defaultdict(int)
@@ -307,18 +310,18 @@ def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> 
     return tuple(numbered)
 
 
-# Which nodes are drained together: waves, each begun when the one before is done.
+# Waves: nodes that are drained together, each wave started when the one before is done.
 
 
 def domains_of(node: Node) -> tuple[str, ...]:
-    """What a limit on nodes at once can count `node` under."""
+    """The domains under which a limit on nodes at once can count `node`."""
     return (ALL, f"{ZONE} {node.zone}", f"{NODEGROUP} {node.group}")
 
 
 def at_once(policy: DrainPolicy, nodes: Iterable[Node]) -> dict[str, int]:
-    """By domain: how many of `nodes` may be under way; only domains that are limited.
+    """Domain → how many of `nodes` may be under way; only limited domains.
 
-    A percentage is of the nodes of that domain, rounded down, as EKS does for a node group; one node always goes.
+    A percentage is of the nodes of that domain, rounded down, as EKS does for a node group; one node may always go.
     """
     members = Counter(domain for node in nodes for domain in domains_of(node))
     limits = dict(policy.max_unavailable)
@@ -334,14 +337,14 @@ def in_waves(
 ) -> dict[str, int]:
     """Give every node of `order` the first wave, from 1, that has room in all of its domains.
 
-    `pins` have their wave whatever its room is. Waves without a node are left out of the count.
+    Nodes of `pins` have their wave whether it has room or not. Waves without a node are not counted.
     """
     taken: dict[str, Counter[int]] = defaultdict(Counter)
     wave = {node: number for node, number in pins.items() if node in domains}
     for node, number in wave.items():
         for domain in domains[node]:
             taken[domain][number] += 1
-    full: dict[str, int] = defaultdict(lambda: 1)  # no wave before it has room
+    full: dict[str, int] = defaultdict(lambda: 1)  # earlier waves are full
     for node in order:
         if node in wave:
             continue
@@ -359,7 +362,7 @@ def in_waves(
 
 
 def generations(order: Iterable[str], needs: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """By node, from 1: a node that needs the successors of others is of the generation after theirs.
+    """Node → generation, from 1: a node that needs the new nodes of others is of the generation after theirs.
 
     `order` names every node after those it needs.
     """
@@ -372,10 +375,10 @@ def generations(order: Iterable[str], needs: Mapping[str, Sequence[str]]) -> dic
 def gates(
     world: DrainContext, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({}), more: str = ""
 ) -> dict[str, int]:
-    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another.
+    """Node → wave, from 1, for the nodes of `order`; empty where no node has to wait for another.
 
-    Those of `kept` keep theirs: their places were found in these waves. `more`: a domain of which one node more may
-    be under way than the policy says.
+    Nodes of `fixed_waves` keep their wave: their places were reserved in these waves. `extra_domain`: a domain of which
+    one node more may be under way than the policy says.
     """
     policy = world.policy
     known = {node.name: node for node in world.targets}

@@ -1,4 +1,4 @@
-"""What one rule says about one pod, of which the worst is its verdict; and verdicts as they would be if."""
+"""Results of rules about pods, the worst of which is the pod's verdict; and what-if assumptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_REMEDIES = 12
 """Remedies a merged finding shows; the rest is counted in one more."""
 
 _RANK = {
-    PodVerdict.STAY: 0,  # decided before anything else is asked
+    PodVerdict.STAY: 0,  # decided before all other rules
     PodVerdict.BLOCKED: 1,
     PodVerdict.UNKNOWN: 2,
     PodVerdict.HELD: 3,
@@ -40,9 +40,10 @@ _RANK = {
 
 @frozen
 class RuleResult:
-    """`finding` None where another finding (a budget's) already tells it; `reason` is for the pod's own line.
+    """The result of one rule for one pod. `finding`: None where another finding (a budget's) already reports it;
+    `reason`: text for the pod's own line.
 
-    `remedy` is what would change the verdict, the best first; `manner` how the pod goes, if it does.
+    `remedy`: what would change the verdict, the best first; `eviction_mode`: how the pod leaves, if it does.
     """
 
     verdict: PodVerdict
@@ -54,8 +55,8 @@ class RuleResult:
 
     @staticmethod
     def of(finding: Finding, manner: EvictionMode = EVICTED) -> RuleResult:
-        """A pod goes with something to know about it; where that fails it cannot go, or should not before somebody
-        decides."""
+        """A finding that fails blocks the pod, which cannot be evicted or should not be before a person decides; any
+        other finding is a remark on an evicted pod."""
         verdict = PodVerdict.BLOCKED if finding.status is Status.FAIL else PodVerdict.EVICT
         return RuleResult(verdict, finding.message, finding.code, finding, finding.remedy, manner)
 
@@ -66,7 +67,7 @@ def where(pod: Pod) -> str:
 
 
 def stays(reason: str, code: Code | None = None, finding: Finding | None = None) -> RuleResult:
-    """The pod is left where it is; `finding` is what there is to know about that."""
+    """The pod stays where it is; `finding`: a remark on that."""
     return RuleResult(PodVerdict.STAY, reason, code, finding)
 
 
@@ -79,7 +80,7 @@ def cannot_tell(
     *,
     of: Source,
 ) -> RuleResult:
-    """A question that the facts at hand do not answer; `verdict` UNKNOWN where the drain hangs on it."""
+    """A question that the available facts do not answer; `verdict` is UNKNOWN where the drain depends on it."""
     finding = unknown(asked, unread, (evidence,) if evidence else (), severity, of=of)
     return RuleResult(verdict, finding.message, finding.code, finding, finding.remedy)
 
@@ -92,7 +93,7 @@ def unknown(
     *,
     of: Source,
 ) -> Finding:
-    """An UNKNOWN finding about the whole cluster, naming what would have to be read. `of`: what was read."""
+    """An UNKNOWN finding about the whole cluster that names the kinds to read. `source`: where the facts come from."""
     missing = ", ".join(_missing(read) for read in unread)
     return Finding(
         Code.of(asked),
@@ -108,7 +109,7 @@ def unknown(
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding where several say the same of the same subject, with the evidence of all."""
+    """One finding where several report the same about the same subject, with the evidence of all."""
     groups: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for finding in findings:
         groups[(finding.code.name, finding.status, finding.subject, finding.message)].append(finding)
@@ -116,7 +117,7 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def fold(said: Sequence[RuleResult]) -> PodVerdict:
-    """Staying decides alone; otherwise the worst wins. Nothing said means the pod may go."""
+    """STAY decides alone; otherwise the worst verdict wins. Without results the pod may be evicted."""
     return min([s.verdict for s in said], key=_RANK.__getitem__) if said else PodVerdict.EVICT
 
 
@@ -158,11 +159,11 @@ def _read_it(read: KindRead, of: Source) -> Remedy:
     return Remedy.of("not-listed", kind=name, snapshot=snapshot, command=shell("kubectl", "get", name, "-A"))
 
 
-# What-if: facts and verdicts as they would be if somebody had changed something. Each assumption is said.
+# What-if: facts and verdicts under the assumptions of the user. Each assumption is reported.
 
 
 def with_assumed_budgets(cluster: Cluster, policy: DrainPolicy) -> Cluster:
-    """`cluster` with the budgets of ``--assume-budget`` as maxUnavailable of so many, in sync.
+    """`cluster` with the budgets of ``--assume-budget`` as maxUnavailable of that number, with an up-to-date status.
 
     Raises:
         UsageError: there is no such budget.
@@ -192,12 +193,12 @@ def check_assumed(cluster: Cluster, policy: DrainPolicy) -> None:
 
 
 def assumption_notes(policy: DrainPolicy) -> list[str]:
-    """What is assumed of budgets, a sentence each."""
+    """The assumptions about budgets, a sentence each."""
     return [f"assumed: budget {key} lets {count} of its pods be away" for key, count in sorted(policy.assume_budgets)]
 
 
 def assumed(budget: Budget, away: int, pods: Sequence[Pod], scales: Scales, now: datetime) -> Budget:
-    """`budget`, which selects `pods`, if it let `away` of them be away and were in sync."""
+    """`budget`, which selects `pods`, as if it let `away` of them be away and had an up-to-date status."""
     loosened = replace(budget, min_available=None, max_unavailable=Amount(away))
     result = recompute(loosened, pods, scales, now)
     if isinstance(result, Computed):
@@ -211,7 +212,7 @@ def is_assumed_fixed(code: Code | None, policy: DrainPolicy) -> bool:
 
 
 def as_if_fixed(told: Sequence[RuleResult], policy: DrainPolicy) -> list[RuleResult]:
-    """`told` with what ``--assume-fixed`` names turned into remarks."""
+    """`results` in which those that ``--assume-fixed`` names are remarks."""
     return [
         RuleResult(
             PodVerdict.EVICT,
@@ -227,7 +228,7 @@ def as_if_fixed(told: Sequence[RuleResult], policy: DrainPolicy) -> list[RuleRes
 
 
 def finding_as_if_fixed(finding: Finding | None) -> Finding | None:
-    """The same, no longer in the way, and marked."""
+    """The finding as a remark that no longer blocks, and marked as assumed."""
     if finding is None:
         return None
     return replace(finding, status=Status.PASS, message=clause("/assumed-fixed", message=finding.message), missing="")

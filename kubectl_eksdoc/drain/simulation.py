@@ -1,11 +1,11 @@
-"""A drain in virtual time: nodes are activated in order, pods evicted as budgets allow, replacements start.
+"""Simulation of a drain in virtual time: nodes are started in order, pods evicted as budgets allow, replacements start.
 
-One engine gives the preview and the estimate. It does what a careful run does: a budget's slot is taken by
-an eviction and given back when the replacement is Ready (a ReplicaSet's starts at once, a StatefulSet's after
-the old pod is gone), system-critical pods wait for the others of their node, and at most so many nodes are
-drained at a time. A node begins when there is room for all of its pods; what is drained may be replaced by a new
-node, which is room for the next ones. Where evictions must keep their distance, the budget with the longest way to
-go has its turn first. Seconds from the start of the drain are the only clock.
+One engine gives the preview and the estimate. It does what a careful run does. An eviction takes a slot of its budget
+and releases it when the replacement is Ready (a ReplicaSet's starts at once, a StatefulSet's after the old pod is
+gone). System-critical pods wait for the others of their node. Only so many nodes are drained at a time. A node starts
+when there is room for all of its pods; a drained node may be replaced by a new node, which is room for the next ones.
+Where evictions must keep an interval, the budget with the most remaining time has its turn first. Seconds from the
+start of the drain are the only clock.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .course import (
 class _Entry(NamedTuple):
     """A move with its place in the queue: by turn, late ones last, nodes that come earlier first.
 
-    `limits` are those of the move that can make it wait.
+    `limits`: those of the move that can make it wait.
     """
 
     turn: int
@@ -63,9 +63,10 @@ def simulate(
     *,
     brief: bool = False,
 ) -> Timeline:
-    """Run the drain of `nodes` (name, pods to evict) in that order to its end, on a `ground` for this run alone.
+    """Simulate the drain of `nodes` (name, pods to evict) in that order to its end, with `admission` for this run
+    alone.
 
-    `brief`: only nodes are told of; there are no `moves`, and nobody counts who is away.
+    `spans_only`: the result has node spans, but no `moves` and no `peak_away`.
     """
     if terms.waves:
         nodes = sorted(nodes, key=lambda item: terms.waves.get(item[0], 0))
@@ -85,12 +86,12 @@ class _Run:
         self._brief = brief
         self._terms = terms
         self._free = dict(terms.slots)
-        self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that refused it
-        self._events: list[tuple[float, int, Callable[[Any], None], object]] = []  # when, tick, what is done with what
+        self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that has no slot
+        self._events: list[tuple[float, int, Callable[[Any], None], object]] = []  # time, tick, action, subject
         self._tick = 0
         self._now = 0.0
         self._next_eviction = 0.0
-        self._paced: list[tuple[float, _Entry]] = []  # have their slots: the longest chain goes first
+        self._paced: list[tuple[float, _Entry]] = []  # they have their slots: the longest chain goes first
         self._chains = self._time_left(nodes) if terms.between_s else {}
         self._rank = {node: rank for rank, (node, _) in enumerate(nodes)}
         self._moves = dict(nodes)
@@ -102,15 +103,15 @@ class _Run:
                 for limit in move.limits:
                     wanted[limit] += 1
         self._crowded = {x for x, number in wanted.items() if number > terms.slots[x] or x in terms.strict}
-        self._tiers: dict[str, _Tier] = {}  # of an active node, the one that is going
-        self._held: dict[str, list[Move]] = {}  # critical ones whose turn has not come
+        self._tiers: dict[str, _Tier] = {}  # node → its current tier
+        self._held: dict[str, list[Move]] = {}  # system-critical pods that still wait
         self._started: dict[str, float] = {}
-        self._new_nodes: dict[str, float] = {}  # when those that replacements wait for are there
+        self._new_nodes: dict[str, float] = {}  # when new nodes are there
         self._moved: list[ReplacedPod] = []
         self._never_away: set[str] = set()
         self._spans: dict[str, Span] = {}
-        self._line = _lines(nodes, terms.strict)  # by strict limit, the turns to come, next one last
-        self._unserved: list[str] = []  # limits of which a slot or a turn came free
+        self._line = _lines(nodes, terms.strict)  # strict limit → remaining turns, next one last
+        self._unserved: list[str] = []  # limits with a released slot or turn
 
     def to_the_end(self) -> Timeline:
         self._activate(self._coming.begin())
@@ -161,7 +162,7 @@ class _Run:
             self._empty(node)
 
     def _go(self, rank: int, node: str, moves: Sequence[Move]) -> None:
-        """Evict the pods of one tier of a node, or have them wait."""
+        """Evict the pods of one tier of a node, or let them wait."""
         tier = self._tiers[node] = _Tier(len(moves))
         crowded, paced, started = self._crowded, bool(self._terms.between_s), self._started[node]
         waiting = []
@@ -204,7 +205,7 @@ class _Run:
         heapq.heappush(self._paced, (-longest, entry))
 
     def _time_left(self, nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, float]:
-        """Seconds each limit still needs for its evictions if its slots are never idle."""
+        """Seconds that each limit needs for its evictions if its slots are never idle."""
         left: dict[str, float] = defaultdict(float)
         for _, given in nodes:
             for move in given:
@@ -217,7 +218,7 @@ class _Run:
         return 0.0 if hold == inf else hold / self._terms.slots[limit]
 
     def _take_turn(self, _: object) -> None:
-        """Enough time has passed for another eviction."""
+        """Evict the next pod after the eviction interval."""
         entry = heapq.heappop(self._paced)[1]
         for limit in entry.limits:
             self._chains[limit] -= self._share(entry.move, limit)
@@ -230,7 +231,7 @@ class _Run:
         return limit not in self._line or self._line[limit][-1] == entry.turn
 
     def _serve(self) -> None:
-        """Let those go on that wait for what came free; they may go on to wait for another of their limits."""
+        """Serve evictions that wait for released limits; they may then wait at another of their limits."""
         while self._unserved:
             limit = self._unserved.pop()
             queue = self._waiting.get(limit)
@@ -249,7 +250,7 @@ class _Run:
             self._at(tier.gone_s, self._gone, node)
 
     def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
-        """Note the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
+        """Record the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
         at, stop_s, start_s, after, waits_for = self._now, move.stop_s, move.start_s, move.after, move.waits_for
         gone = at + stop_s
         if after is Replacement.NEVER:
@@ -269,14 +270,14 @@ class _Run:
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
-        """A replacement is Ready and the budget shows it."""
+        """A replacement is Ready and the budget's status shows it."""
         for limit in reversed(limits):
             self._free[limit] += 1
             if self._waiting.get(limit):
                 self._unserved.append(limit)
 
     def _gone(self, node: str) -> None:
-        """The last pod of the node's tier is."""
+        """The last pod of the node's tier is gone."""
         held = self._held.pop(node, ())
         if held:
             self._go(self._rank[node], node, held)
@@ -315,7 +316,7 @@ def _lines(nodes: Sequence[tuple[str, Sequence[Move]]], strict: frozenset[str]) 
 
 
 def _peak(moved: Sequence[ReplacedPod]) -> int:
-    """The most of `moved`, given by time of eviction, that are away at any moment."""
+    """The most of `replaced_pods`, sorted by time of eviction, that are away at any moment."""
     ready = sorted([m.ready_s for m in moved if m.ready_s is not None])
     back = peak = 0
     for gone, m in enumerate(moved, 1):

@@ -1,5 +1,5 @@
-"""A cluster without a cluster: the simulated one of `simulator`, made of a dump or of the demo's objects.
+"""Simulated cluster from a dump or from the demo's objects, behind the ports and the API of a live cluster.
 
-Belongs here: what turns objects into a simulated cluster and puts it behind the ports and the API of a live one.
-Never here: what Kubernetes does, and anything a real cluster's answer depends on.
+Belongs here: loading objects into a simulated cluster, and serving it. Never here: the behaviour of Kubernetes, or
+anything that a real cluster's answer depends on.
 """

@@ -1,4 +1,5 @@
-"""Everything the server serves: built-in resources, those of CustomResourceDefinitions, and announced groups."""
+"""Catalogue of served resources: built-in ones, those of CustomResourceDefinitions, and APIService groups. Also
+discovery and OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from kubectl_eksdoc.kubernetes.api.resources import (
 from kubectl_eksdoc.model import quantities as versions
 from kubectl_eksdoc.model.api_objects import Doc, at
 
-# In which order a group lists its versions, and which of them it prefers.
+# Version order of a group, and its preferred version.
 
 
 _VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?\Z")
@@ -27,10 +28,10 @@ _STABILITY = {"alpha": 0, "beta": 1, None: 2}
 
 
 def preference(version: str) -> tuple[bool, tuple[int, int, int], str]:
-    """A key that sorts versions as discovery prefers them: ``v2``, ``v1``, ``v1beta1``, ``v1alpha1``, then all others.
+    """Return a sort key for versions in discovery order: ``v2``, ``v1``, ``v1beta1``, ``v1alpha1``, then all others.
 
     As ``CompareKubeAwareVersionStrings`` (apimachinery, pkg/version/helpers.go): released before beta before alpha,
-    then by number, and what is no such version comes last, in the order of the alphabet.
+    then by number; other strings come last, in alphabetical order.
     """
     match = _VERSION.match(version)
     if match is None:
@@ -39,20 +40,19 @@ def preference(version: str) -> tuple[bool, tuple[int, int, int], str]:
     return False, (-_STABILITY[stability], -int(major), -int(minor or 0)), ""
 
 
-# What CustomResourceDefinitions and APIServices add to the catalogue.
+# CustomResourceDefinitions and APIServices.
 
 
 DEFINITION = "CustomResourceDefinition"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
-# The order is the one custom resources are announced with, not that of built-in ones.
+# The order in which custom resources are announced, unlike that of built-in ones.
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERBS_WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
 
 
 def missing(definition: Doc) -> tuple[str, ...]:
-    """The fields that a definition of the right shape must have and has not, as ``spec.names.kind``; else it can be
-    served.
+    """Return the required fields that a definition lacks, as ``spec.names.kind``; without any it can be served.
 
     Source: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go.
     """
@@ -65,14 +65,14 @@ def missing(definition: Doc) -> tuple[str, ...]:
 
 
 def from_definition(definition: Doc) -> tuple[Served, ...]:
-    """The resources of a CustomResourceDefinition: one for each served version.
+    """Return the resources of a CustomResourceDefinition: one for each served version.
 
-    As apiextensions-apiserver announces them (customresource_discovery_controller.go): under the accepted names, when
-    they are established, and without the verbs that write while the definition is being deleted. A definition that
-    has no status yet counts as established under the names it asks for: nobody else gives names away here.
+    As apiextensions-apiserver announces them (customresource_discovery_controller.go): under the accepted names, once
+    they are established, and without the verbs that write while the definition is being deleted. A definition without a
+    status counts as established under its requested names: no other server assigns names here.
 
     Raises:
-        KeyError: something is `missing`.
+        KeyError: a field is `missing_definition_fields`.
     """
     spec, status = definition.get("spec") or {}, definition.get("status") or {}
     if status.get("conditions") and not _condition(definition, "Established"):
@@ -109,7 +109,7 @@ def _subresources(kind: str, declared: Doc) -> tuple[Subresource, ...]:
 
 
 def schema_in(definition: Doc, version: str) -> Doc | None:
-    """The structural schema of one version, None where there is none."""
+    """Return the structural schema of one version, None if there is none."""
     versions: list[Doc] = at(definition, "spec", "versions") or []
     found = next((each for each in versions if each.get("name") == version), {})
     schema: Doc | None = at(found, "schema", "openAPIV3Schema")
@@ -117,7 +117,7 @@ def schema_in(definition: Doc, version: str) -> Doc | None:
 
 
 def from_api_service(service: Doc) -> AnnouncedGroupVersion:
-    """What an APIService announces; without `spec.service` the group version is answered for by this server."""
+    """Return the group version of an APIService; without `spec.service` this server serves it."""
     spec = service.get("spec") or {}
     return AnnouncedGroupVersion(
         group=spec.get("group") or "",
@@ -129,12 +129,12 @@ def from_api_service(service: Doc) -> AnnouncedGroupVersion:
 
 
 def _condition(document: Doc, kind: str) -> bool:
-    """True when the condition `kind` is there and true."""
+    """Whether the condition `kind` exists and is true."""
     conditions = at(document, "status", "conditions") or ()
     return any(c.get("type") == kind and c.get("status") == "True" for c in conditions)
 
 
-# What the registration controller of kube-aggregator gives the groups of custom resources.
+# Priorities that the registration controller of kube-aggregator assigns to groups of custom resources.
 _CUSTOM_GROUP_PRIORITY = 1000
 _CUSTOM_VERSION_PRIORITY = 100
 
@@ -143,7 +143,7 @@ _Key = tuple[str, str, str]
 
 @frozen
 class Catalogue:
-    """A value: when a definition comes or goes, make a new one with `of`."""
+    """A value: when a definition is created or deleted, make a new one with `build_catalogue`."""
 
     served: tuple[Served, ...] = BUILT_IN
     announced: tuple[AnnouncedGroupVersion, ...] = ()
@@ -154,11 +154,11 @@ class Catalogue:
         object.__setattr__(self, "_found", found)
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
-        """The resource behind ``/apis/{group}/{version}/{plural}``, or ``/api/…`` where the group is empty."""
+        """Return the resource of ``/apis/{group}/{version}/{plural}``, or of ``/api/…`` if the group is empty."""
         return self._found.get((group, version, plural))
 
     def groups(self) -> tuple[str, ...]:
-        """The named groups, as ``/apis`` orders them: by priority, then by name."""
+        """Return the named groups in the order of ``/apis``: by priority, then by name."""
         priorities = {s.group: GROUP_PRIORITIES.get(s.group, _CUSTOM_GROUP_PRIORITY) for s in self.served if s.group}
         for one in self.announced:
             if one.remote and one.group not in GROUP_PRIORITIES:
@@ -166,37 +166,37 @@ class Catalogue:
         return tuple(sorted(priorities, key=lambda group: (-priorities[group], group)))
 
     def versions(self, group: str) -> tuple[str, ...]:
-        """The versions of a group, the preferred one first; none where there is no such group."""
+        """Return the versions of a group, the preferred one first; none if there is no such group."""
         priorities = {s.version: _CUSTOM_VERSION_PRIORITY for s in self.served if s.group == group}
         priorities |= {a.version: a.version_priority for a in self.announced if a.group == group and a.remote}
         return tuple(sorted(priorities, key=lambda version: (-priorities[version], preference(version))))
 
     def resources(self, group: str, version: str) -> tuple[Served, ...]:
-        """The resources of a group version, by name."""
+        """Return the resources of a group version, by name."""
         mine = (s for s in self._found.values() if (s.group, s.version) == (group, version))
         return tuple(sorted(mine, key=lambda s: s.plural))
 
     def unanswered(self, group: str, version: str) -> bool:
-        """True when the group version is announced and nobody answers for it: its requests get 503."""
+        """Whether the group version is announced and not served: its requests get 503."""
         claimed = any((a.group, a.version, a.remote) == (group, version, True) for a in self.announced)
         return claimed and not self.resources(group, version)
 
 
 def of(definitions: Iterable[Doc] = (), api_services: Iterable[Doc] = ()) -> Catalogue:
-    """The built-in resources and what these CustomResourceDefinitions and APIServices add.
+    """Return the built-in resources and those of these CustomResourceDefinitions and APIServices.
 
-    A definition that claims what is built in adds nothing: the first to serve a name keeps it.
+    A definition that claims a built-in name adds nothing: the first one to serve a name keeps it.
     """
     custom = (served for definition in definitions for served in from_definition(definition))
     return Catalogue((*BUILT_IN, *custom), tuple(map(from_api_service, api_services)))
 
 
-# Which form of an answer a client asks for: ``application/json;as=Table;v=v1;g=meta.k8s.io,application/json``.
+# Requested form of a response: ``application/json;as=Table;v=v1;g=meta.k8s.io,application/json``.
 
 
 @frozen
 class AnswerForm:
-    """What an answer is turned into before it is sent; `PLAIN` leaves it as it is."""
+    """The form into which a response is converted; `PLAIN` leaves it unchanged."""
 
     kind: str = ""
     group: str = ""
@@ -214,10 +214,10 @@ PARTIAL_LIST = AnswerForm("PartialObjectMetadataList", "meta.k8s.io", "v1")
 
 
 def choose(accept: str, offered: Collection[AnswerForm]) -> AnswerForm | None:
-    """The form the client likes best of those `offered` (`PLAIN` always is); None when it accepts none of them: 406.
+    """Return the client's preferred form out of `offered` (`PLAIN` always is); None if it accepts none: 406.
 
-    As apiserver negotiates (endpoints/handlers/negotiation), in the order of the header (no client of it gives
-    qualities); only JSON is spoken here, so that what asks for protobuf is passed over.
+    As apiserver negotiates (endpoints/handlers/negotiation), in the order of the header (none of its clients gives
+    qualities); only JSON is supported, so protobuf is skipped.
     """
     if not accept.strip():
         return PLAIN
@@ -239,15 +239,14 @@ def _clause(text: str) -> tuple[str, dict[str, str]]:
     return media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in named}
 
 
-# The bodies of ``/version``, ``/api``, ``/apis`` and below: what a client asks first, one group version at a time.
+# Discovery documents: the bodies of ``/version``, ``/api``, ``/apis`` and below, one group version at a time.
 #
-# What differs from a real server: no aggregated discovery (KEP-3352); kubectl takes the plain answer where there is
-# none.
+# Unlike a real server, there is no aggregated discovery (KEP-3352); kubectl falls back to the plain documents.
 
 
 @frozen
 class Build:
-    """Which server answers ``/version``; the rest of that answer follows from `git_version`."""
+    """The server version of ``/version``; the rest of that response follows from `git_version`."""
 
     git_version: str = "v1.36.2"
     git_commit: str = ""
@@ -256,10 +255,10 @@ class Build:
 
 
 def version(build: Build) -> Doc:
-    """The body of ``/version``.
+    """Return the body of ``/version``.
 
     Raises:
-        ValueError: `git_version` is no version of Kubernetes.
+        ValueError: `git_version` is not a Kubernetes version.
     """
     parsed = versions.parse(build.git_version)
     if parsed is None:
@@ -283,19 +282,19 @@ def version(build: Build) -> Doc:
 
 
 def api_versions(server_address: str) -> Doc:
-    """The body of ``/api``: `server_address` as ``192.0.2.2:6443``."""
+    """Return the body of ``/api``; `server_address` as ``192.0.2.2:6443``."""
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}]
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}
 
 
 def group_list(catalogue: Catalogue) -> Doc:
-    """The body of ``/apis``; groups of servers that cannot be reached are in it."""
+    """Return the body of ``/apis``, including groups of servers that cannot be reached."""
     groups = [_group(catalogue, name) for name in catalogue.groups()]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(catalogue: Catalogue, name: str) -> Doc | None:
-    """The body of ``/apis/{name}``; None where there is no such group."""
+    """Return the body of ``/apis/{name}``; None if there is no such group."""
     if not name or not catalogue.versions(name):
         return None
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(catalogue, name)}
@@ -307,14 +306,14 @@ def _group(catalogue: Catalogue, name: str) -> Doc:
 
 
 def resource_list(catalogue: Catalogue, group: str, version: str) -> Doc | None:
-    """The body of ``/api/v1`` (the empty group) or ``/apis/{group}/{version}``.
+    """Return the body of ``/api/v1`` (the empty group) or ``/apis/{group}/{version}``.
 
-    None where it is not served, and where it is only announced: see `Catalogue.unanswered`.
+    None if it is not served, or only announced: see `Catalogue.is_unserved`.
     """
     found = catalogue.resources(group, version)
     if not found:
         return None
-    # The core group's answer alone has no apiVersion: it is written by older code.
+    # Only the core group's response has no apiVersion: older code writes it.
     head = {"kind": "APIResourceList", "apiVersion": "v1"} if group else {"kind": "APIResourceList"}
     resources = [entry for served in found for entry in _entries(served)]
     return {**head, "groupVersion": f"{group}/{version}" if group else version, "resources": resources}
@@ -348,15 +347,15 @@ def _subresource_entry(served: Served, subresource: Subresource) -> Doc:
     return {**entry, "kind": subresource.kind, "verbs": list(subresource.verbs)}
 
 
-# ``/openapi/v3`` and its documents, as far as kubectl reads them before it writes.
+# OpenAPI documents, ``/openapi/v3``, as far as kubectl reads them before it writes.
 #
-# kubectl 1.29 to 1.33 asks one question of them (cli-runtime, resource/query_param_verifier_v3.go): whether the PATCH
-# of the kind takes `fieldValidation`. If so the server validates, which it must for ``apply --server-side``; if not,
-# kubectl wants the whole schema and refuses what it cannot check. So each document has the paths of its resources
-# with their PATCH, the parameters of that, and no schemas: ``kubectl explain`` finds nothing, and ``kubectl apply``
-# takes the merge keys it was built with, because no PATCH here declares a strategic merge.
+# kubectl 1.29 to 1.33 checks one thing (cli-runtime, resource/query_param_verifier_v3.go): whether the PATCH of the
+# kind takes `fieldValidation`. If so the server validates, as it must for ``apply --server-side``; if not, kubectl
+# wants the whole schema and refuses what it cannot check. So each document has the paths of its resources with their
+# PATCH and its parameters, and no schemas: ``kubectl explain`` finds nothing, and ``kubectl apply`` uses the merge keys
+# it was built with, because no PATCH here declares a strategic merge.
 #
-# kubectl 1.27 and 1.28 ask ``/openapi/v2``, which is not here: they apply with ``--validate=false``.
+# kubectl 1.27 and 1.28 request ``/openapi/v2``, which does not exist here: they need ``--validate=false``.
 
 
 PARAMETERS = {
@@ -370,15 +369,15 @@ _OTHER_PATHS = (".well-known/openid-configuration", "api", "apis", "openid/v1/jw
 
 
 def index(catalogue: Catalogue) -> Doc:
-    """The body of ``/openapi/v3``: where each document is.
+    """Return the body of ``/openapi/v3``: the address of each document.
 
-    The addresses change with what is behind them: clients keep a document as long as its address stays.
+    An address changes with the content of its document: clients cache a document while its address stays the same.
     """
     return {"paths": {path: {"serverRelativeURL": _address(catalogue, path)} for path in sorted(_paths(catalogue))}}
 
 
 def document(catalogue: Catalogue, path: str) -> Doc | None:
-    """The body of ``/openapi/v3/{path}``, as ``apis/apps/v1``; None where `index` does not have it."""
+    """Return the body of ``/openapi/v3/{path}``, as ``apis/apps/v1``; None if `openapi_index` does not have it."""
     if path not in _paths(catalogue):
         return None
     group, version = _group_version(path)
@@ -388,13 +387,13 @@ def document(catalogue: Catalogue, path: str) -> Doc | None:
 
 
 def _paths(catalogue: Catalogue) -> set[str]:
-    """A group has a document of its own when it is built in; one of custom resources has those of its versions."""
+    """A built-in group has its own document; a group of custom resources has only those of its versions."""
     built_in = {f"apis/{served.group}" for served in catalogue.served if served.group and not served.custom}
     return {*_OTHER_PATHS, *built_in, *(served.root[1:] for served in catalogue.served)}
 
 
 def _group_version(path: str) -> tuple[str, str]:
-    """Group and version of ``api/v1`` and ``apis/apps/v1``; both empty where the path names no version."""
+    """Return group and version of ``api/v1`` and ``apis/apps/v1``; both empty if the path has no version."""
     match path.split("/"):
         case ["api", version]:
             return "", version
@@ -409,7 +408,7 @@ def _address(catalogue: Catalogue, path: str) -> str:
 
 
 def object_path(served: Served) -> str:
-    """The path of a resource's objects, with the names of its parameters."""
+    """Return the path of a resource's objects, with the names of its parameters."""
     return f"{served.root}/{'namespaces/{namespace}/' if served.namespaced else ''}{served.plural}/{{name}}"
 
 

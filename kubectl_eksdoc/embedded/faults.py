@@ -1,4 +1,4 @@
-"""Faults by the names that a user asks for: of answers that clients meet, of watches, and of the cluster itself."""
+"""Faults by the names in ``--fault``: of responses, of watches, and of the cluster itself."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from .serving.faults import (
 )
 from .serving.requests import ServedRequest
 
-# What the registry of faults is made of: a name, what it does, what it takes, and of what a share is.
+# Registry of faults: name, effect, value, and the base of a share.
 
 
 ONCE_AT_S = 60.0
-"""When a mishap comes for which no time is said: virtual seconds after the start."""
+"""Time of a cluster fault without a given time: virtual seconds after the start."""
 
 
 class FaultValueKind(Enum):
-    """What may stand behind ``=``: as help shows it, and in words."""
+    """The value after ``=``: as help shows it, and in words."""
 
     NOTHING = ("", "nothing")
     SECONDS = ("SECONDS", "a duration such as 5, 30s or 2m")
@@ -66,7 +66,7 @@ class FaultValueKind(Enum):
 
 
 class ShareOf(Enum):
-    """What a share is of; `timed`: a time may stand in its place."""
+    """The base of a share; `may_be_timed`: a time may be given instead."""
 
     REQUESTS = "requests"
     PODS = "pods"
@@ -81,8 +81,8 @@ class ShareOf(Enum):
 
 @frozen
 class FaultParameters:
-    """What a user gave: `number` or `text` behind ``=`` or their defaults, `share` from 0 to 1, `at_s` of a mishap that
-    comes once. Chance follows from `seed` alone."""
+    """The given values: `number` or `text` after ``=`` or their defaults, `share` from 0 to 1, `at_s` of a cluster
+    fault that happens once. Randomness depends on `seed` alone."""
 
     text: str = ""
     number: float = 0.0
@@ -107,12 +107,12 @@ class FaultName:
 
     @property
     def shown(self) -> str:
-        """As it is typed: ``slow[=SECONDS]``."""
+        """As typed: ``slow[=SECONDS]``."""
         return f"{self.name}[={self.takes.shown}]" if self.takes.shown else self.name
 
     @property
     def default_shown(self) -> str:
-        """What holds where nothing is said; "" where there is nothing to say."""
+        """The default value; "" if there is none."""
         if isinstance(self.default, float):
             return f"{self.default:g}{'s' if self.takes is FaultValueKind.SECONDS else ''}"
         return "" if self.takes is FaultValueKind.NOTHING else self.default or "any"
@@ -125,7 +125,7 @@ class FaultName:
 
 @frozen
 class FaultRequest:
-    """A fault as it was asked for; `text` is how it was written."""
+    """A requested fault; `text` as the user wrote it."""
 
     named: FaultName
     given: FaultParameters
@@ -136,7 +136,7 @@ FINALIZER = "example.com/never-removed"
 CONTROL_PLANE = "control plane"
 
 
-# Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other people.
+# Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other clients.
 
 
 def _is(given: FaultParameters, namespace: str, name: str) -> bool:
@@ -145,7 +145,8 @@ def _is(given: FaultParameters, namespace: str, name: str) -> bool:
 
 
 def _some(given: FaultParameters) -> Callable[[Pod], bool]:
-    """Those pods that are meant, and of them the share: by their names, so that they are the same in every run."""
+    """Return a filter of the selected pods, reduced to the share: by hash of their names, so that it is the same in
+    every run."""
     return lambda pod: _is(given, pod.namespace, pod.name)
 
 
@@ -158,7 +159,7 @@ def _slow(given: FaultParameters) -> TimedMishap:
 
 
 def _held(given: FaultParameters) -> TimedMishap:
-    """The pods that are there at the start; those that are made later are their controllers'."""
+    """Add a finalizer to pods that exist at the start; later pods are left to their controllers."""
 
     def hold(plane: ControlPlane, chance: Chance, note: Note) -> None:
         meant = [pod for pod in plane.store.list(PODS) if _is(given, *pod.key)]
@@ -182,7 +183,7 @@ def _absent(given: FaultParameters) -> TimedMishap:
 
 
 def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[FaultParameters], TimedMishap]:
-    """To the one that is meant, or to any."""
+    """Apply a fault to the given node, or to a random one."""
 
     def make(given: FaultParameters) -> TimedMishap:
         def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
@@ -293,7 +294,7 @@ REQUESTS: Mapping[str, MakeFault] = {
 }
 
 
-# Faults that those who watch meet.
+# Faults of watches.
 
 
 def _watching(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
@@ -309,7 +310,7 @@ WATCHES: Mapping[str, MakeFault] = {
 }
 
 
-# All faults by their names, and those that a user asked for: ``NAME[=VALUE][@SHARE or @TIME]``.
+# All faults by name, and the parser of requested faults: ``NAME[=VALUE][@SHARE or @TIME]``.
 
 
 _MAKES = {**REQUESTS, **WATCHES, **CLUSTERS}
@@ -330,17 +331,17 @@ _LONGEST_S = 86_400.0
 
 @frozen
 class FaultSet:
-    """The faults that were asked for, made: those of requests, and those of the cluster."""
+    """The requested faults, built: those of requests, and those of the cluster."""
 
     requests: tuple[Fault, ...] = ()
     cluster: tuple[TimedMishap, ...] = ()
 
 
 def parse(text: str) -> FaultRequest:
-    """One fault as it is written.
+    """Parse one fault.
 
     Raises:
-        UsageError: there is none of that name, or it does not take what stands behind it.
+        UsageError: there is no such fault, or its value is invalid.
     """
     head, at, when = text.partition("@")
     name, equals, value = head.partition("=")
@@ -356,7 +357,7 @@ def parse(text: str) -> FaultRequest:
 
 
 def made(asked: Sequence[FaultRequest], seed: int) -> FaultSet:
-    """Each of them with chance of its own, which follows from `seed` and its place."""
+    """Build the faults, each with its own random sequence, which depends on `seed` and its position."""
     effects = [_MAKES[each.named.name](replace(each.given, seed=seed * 1000 + i)) for i, each in enumerate(asked)]
     return FaultSet(
         tuple(each for each in effects if isinstance(each, Fault)),
@@ -365,9 +366,10 @@ def made(asked: Sequence[FaultRequest], seed: int) -> FaultSet:
 
 
 def check_nodes(asked: Iterable[FaultRequest], nodes: Collection[str]) -> None:
-    """
+    """Check the nodes that faults name.
+
     Raises:
-        UsageError: a fault is of a node that is not there.
+        UsageError: a fault names a node that does not exist.
     """
     for each in asked:
         node = each.given.text
@@ -376,7 +378,7 @@ def check_nodes(asked: Iterable[FaultRequest], nodes: Collection[str]) -> None:
 
 
 def _near(name: str) -> str:
-    """Names close to it; of a status code those that answer with it."""
+    """Suggest similar names; for a status code the faults that respond with it."""
     answering = [each.name for each in ALL if name and each.about.startswith(name)]
     return f" (did you mean {' or '.join(answering)}?)" if answering else maybe(name, BY_NAME)
 
@@ -404,7 +406,7 @@ def _with_value(named: FaultName, given: FaultParameters, value: str) -> FaultPa
 
 
 def _when(named: FaultName, given: FaultParameters, when: str) -> FaultParameters:
-    """A share, or the time of a mishap."""
+    """Parse a share, or the time of a cluster fault."""
     or_time = " or a time such as @90s" if named.of.timed else ""
     wanted = UsageError(f"{named.name} takes a share of {named.of.value} as @5%{or_time}, not @{when}", HINT)
     if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?%", when):
@@ -418,7 +420,7 @@ def _when(named: FaultName, given: FaultParameters, when: str) -> FaultParameter
 
 
 def _seconds(text: str, wanted: UsageError) -> float:
-    """``5``, ``30s``, ``2m``: a bare number is of seconds."""
+    """Parse ``5``, ``30s``, ``2m``: a bare number is in seconds."""
     bare = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text)
     found = go_duration(f"{text}s" if bare else text)
     if found is None or not 0 <= found.total_seconds() <= _LONGEST_S:

@@ -1,4 +1,5 @@
-"""A simulated cluster from the objects of a dump: every kind that is built in, or that a definition in it declares."""
+"""Loads the objects of a dump into a simulated cluster: every built-in kind, and kinds that a definition in the dump
+declares."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ from . import catalogue
 from .catalogue import DEFINITION, DEFINITIONS, Catalogue, missing
 from .serving.validation import lacking, problems
 
-# Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
+# UIDs for documents of a dump without UIDs, and for the references between them.
 #
-# The simulated cluster tells objects apart by uid; without any, all of them would be one.
+# The simulated cluster identifies objects by UID; without UIDs all of them would be one.
 
 
 _Name = tuple[str, str, str]
@@ -35,7 +36,7 @@ _Name = tuple[str, str, str]
 
 
 def identified(docs: Iterable[Doc]) -> list[Doc]:
-    """`docs` as they are where each has a uid. Else those without get one, and references follow names."""
+    """Return `docs` unchanged if each has a UID. Otherwise add the missing UIDs, and resolve references by name."""
     docs = list(docs)
     if all(at(doc, "metadata", "uid") for doc in docs):
         return docs
@@ -53,7 +54,8 @@ def _linked(doc: Doc, uids: dict[_Name, str]) -> Doc:
 
 
 def _meant(reference: Any, namespace: str, uids: dict[_Name, str]) -> Any:
-    """`reference` with the uid of what it names: in its namespace, else cluster-wide, else one that nothing has."""
+    """Return `reference` with the UID of the named object: in its namespace, else cluster-wide, else a UID that no
+    object has."""
     if not isinstance(reference, dict):
         return reference
     kind, name = str(reference.get("kind") or ""), str(reference.get("name") or "")
@@ -70,7 +72,7 @@ def _name_of(doc: Doc) -> _Name:
     )
 
 
-# The facts of stored objects, decoded once for each version: the `FactDecoder` of the simulated cluster.
+# Facts of stored objects, decoded once for each version: the `FactDecoder` of the simulated cluster.
 
 
 _WORKLOADS = {resource.full_name: resource for resource in SCALED}
@@ -82,7 +84,7 @@ def _facts_of(resource: Resource) -> Any:
 
 
 class StoredFacts:
-    """A `FactSource`: keeps the facts of the latest version of every object that anybody asked about."""
+    """A `FactSource`: caches the facts of the latest version of every requested object."""
 
     def __init__(self) -> None:
         self._facts = FactDecoder()
@@ -113,9 +115,9 @@ class StoredFacts:
 
 @frozen
 class Loaded:
-    """How many objects of each kind (``apiVersion Kind``) were not taken: `left_out`, since nothing declares the kind;
-    `misshapen`, since a server could not have stored them; `doubled`, of a name that was there already. `invalid` are
-    those of the kinds that are read which it could not have stored."""
+    """Number of objects of each kind (``apiVersion Kind``) that were not loaded: `undeclared`, because no definition
+    declares the kind; `malformed`, because an API server could not have stored them; `duplicates`, because the name
+    existed already. `invalid`: objects of the kinds that this tool reads that a server could not have stored."""
 
     plane: ControlPlane
     left_out: Mapping[str, int]
@@ -125,7 +127,7 @@ class Loaded:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of it users should know. Doubled objects of the kinds that are read are told when they are read."""
+        """Notes for users. Duplicates of kinds that this tool reads are reported when they are read."""
         doubled = {kind: count for kind, count in self.doubled.items() if kind not in _READ}
         told = (
             (self.left_out, "no CustomResourceDefinition in the dump declares their kind"),
@@ -143,10 +145,10 @@ def _named(counts: Mapping[str, int]) -> str:
 
 
 def load_observed(observed: Cluster, raw: RawObjects) -> Loaded:
-    """The objects that a cluster was read from, at the moment when it was.
+    """Load the objects of an observed cluster, at the time of the observation.
 
     Raises:
-        SnapshotError: one of them cannot be.
+        SnapshotError: an object cannot be loaded.
     """
     try:
         return load(raw.documents(), observed.observed_at)
@@ -156,9 +158,9 @@ def load_observed(observed: Cluster, raw: RawObjects) -> Loaded:
 
 
 def load(docs: Iterable[Doc], now: datetime, seed: int = 0) -> Loaded:
-    """All of `docs` as they are, at `now`; nobody works on them yet (see `ControlPlane.start`).
+    """Load all of `docs` unchanged, at `now`; no controller is running yet (see `ControlPlane.start`).
 
-    Namespaces that objects are in are there, whether the dump has them or not. What has no uid gets one.
+    Namespaces of objects are created if the dump does not contain them. Objects without a UID get one.
     """
     docs = identified(docs)
     docs += _implied(docs)
@@ -172,7 +174,7 @@ def load(docs: Iterable[Doc], now: datetime, seed: int = 0) -> Loaded:
 
 
 class _Loading:
-    """Mutable, and private to one call of `load`."""
+    """Mutable, and private to one call of `load_documents`."""
 
     def __init__(self, plane: ControlPlane, served: Catalogue) -> None:
         self.plane = plane
@@ -212,7 +214,7 @@ def _said(doc: Doc, said: str) -> str:
 
 
 def _against(resource: str, doc: Doc) -> str:
-    """Why an API server would not have stored it, "" if it would have."""
+    """Return why an API server would not have stored the object, "" if it would have."""
     if misfit := next(misfits(of_resource(resource), doc), None):
         return f"{'.'.join(misfit.path)} is a {misfit.found}, not a {misfit.wanted}"
     if fields := [*_missing(resource, doc), *lacking(resource, doc)]:
@@ -232,11 +234,11 @@ _IN_LISTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("pods", ("spec", "initContainers", "ports"), "containerPort"),
     ("jobs.batch", ("spec", "podFailurePolicy", "rules", "onExitCodes"), "values"),
 )
-"""What each entry of a list has, of one resource or ("") of all."""
+"""Required fields of list entries, of one resource or ("") of all."""
 
 
 def _missing(resource: str, doc: Doc) -> Iterator[str]:
-    """What controllers take for granted, since validation lets nothing be stored without it."""
+    """Yield missing fields that controllers rely on, because validation lets nothing be stored without them."""
     if not at(doc, "metadata", "name"):
         yield "metadata.name"
     if resource in _SPECIFIED and not isinstance(doc.get("spec"), dict):
@@ -247,7 +249,7 @@ def _missing(resource: str, doc: Doc) -> Iterator[str]:
 
 
 def _below(value: Any, path: tuple[str, ...]) -> Iterator[Doc]:
-    """The objects there, in lists on the way, too."""
+    """Yield the objects at a path, also those in lists on the way."""
     for each in value if isinstance(value, list) else (value,):
         if isinstance(each, dict) and path:
             yield from _below(each.get(path[0]), path[1:])
@@ -260,7 +262,7 @@ def _defines(doc: Doc) -> bool:
 
 
 def _implied(docs: Iterable[Doc]) -> list[Doc]:
-    """The definitions of custom kinds that this tool knows, and of which there are objects, but no definition."""
+    """Return definitions of known custom kinds whose objects are in the dump without their definition."""
     there = {(str(doc.get("apiVersion", "")), doc.get("kind")) for doc in docs}
     defined = {str(at(doc, "metadata", "name")) for doc in docs if doc.get("kind") == DEFINITION}
     return [

@@ -1,8 +1,8 @@
-"""What the probes of the metadata service print on a simulated cluster: each node has the service that its instance's
-options make, and packets are lost where they would be.
+"""Logs of probe pods on a simulated cluster: metadata service probes and DNS measurements. Each node has the metadata
+service that its instance options define, and packets are dropped where they would be.
 
-Source of what is answered: as in `amazon.metadata_service` and `imds_probe.probe_diagnosis`; the packet
-tests hold the script itself against the same rules.
+Source: as in `amazon.metadata_service` and `imds_probe.probe_diagnosis`; the packet tests check the script itself
+against the same rules.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from kubectl_eksdoc.simulator.store import StoreChange, StoredItem
 
 from .serving.requests import METRICS_TEXT, Reply
 
-# What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
+# Logs of DNS measurement pods on a simulated cluster, derived from the life of its CoreDNS pods.
 #
-# A CoreDNS pod answers from when it is Ready until its lameduck is over, or until its grace period is (SIGKILL). The
-# proxy sends questions to it from a while after it is Ready until a while after it was told to end: what goes to one
-# that does not answer any more is lost. Sources: coredns, plugin/health/health.go; EKS best practices, cluster-services
-# ("propagating new endpoints … between 1 to 10 seconds"). The tests hold real sockets against the same rules.
+# A CoreDNS pod answers from its readiness until the end of its lameduck time, or of its grace period (SIGKILL). The
+# proxy sends queries to it from a while after its readiness until a while after its termination started: queries to a
+# pod that no longer answers are lost. Sources: coredns, plugin/health/health.go; EKS best practices, cluster-services
+# ("propagating new endpoints … between 1 to 10 seconds"). The tests check real sockets against the same rules.
 
 
 PROPAGATION_S = 2.0
-"""Of a small cluster."""
+"""Propagation time of endpoints in a small cluster."""
 CLOSING_S = 0.2
 
 _FOREVER = float("inf")
@@ -60,7 +60,7 @@ _MS = [0.41, 0.93, 1.27]
 
 @dataclass(slots=True)
 class _Life:
-    """Of one CoreDNS pod, in virtual seconds. Mutable: its end comes later."""
+    """The life of one CoreDNS pod, in virtual seconds. Mutable: its end comes later."""
 
     addresses: tuple[str, ...]
     ready: float
@@ -79,8 +79,8 @@ def _wall() -> datetime:
 
 
 class AskedDns:
-    """Of one plane, whose seconds pass `speed` times as fast as those of the pods that ask: they live by the `wall`'s
-    clock, as whoever made them does. Mutable: it watches its pods."""
+    """DNS of one control plane, whose clock runs `speed` times as fast as that of the measurement pods: these use the
+    `real_now` clock, like their creator. Mutable: it watches its pods."""
 
     def __init__(self, plane: ControlPlane, speed: float, wall: Callable[[], datetime] = _wall) -> None:
         self._plane = plane
@@ -92,14 +92,14 @@ class AskedDns:
         plane.store.listen(self._notice)
 
     def lameduck_s(self) -> float:
-        """As the Corefile has it now; CoreDNS has reloaded it by the time it ends."""
+        """Return the lameduck time of the current Corefile, which CoreDNS has reloaded by the time it ends."""
         held = self._plane.store.get("configmaps", (SYSTEM, NAME))
         text = at(held.doc, "data", COREFILE) if held is not None else None
         corefile = parse(text) if isinstance(text, str) else None
         return (lameduck_s(corefile) or 0.0) if isinstance(corefile, Corefile) else 0.0
 
     def stop_s(self, pod: Pod) -> float | None:
-        """How long a pod takes to stop; None: it is none of CoreDNS's."""
+        """Return how long a pod takes to stop; None if it is not a CoreDNS pod."""
         mine = is_coredns(pod.namespace, pod.labels)
         return self.lameduck_s() + CLOSING_S if mine else None
 
@@ -127,13 +127,13 @@ class AskedDns:
         life.answers_until = min(life.answers_until, now + min(self.lameduck_s(), float(grace_s)))
 
     def logs(self, pod: Doc, container: str) -> str | None:
-        """Of a pod that measures DNS; None of any other."""
+        """Return the log of a DNS measurement pod; None for any other pod."""
         if container != MARKS.container or MEASURE_LABEL not in (at(pod, "metadata", "labels") or {}):
             return None
         asked, started = _asked(pod), _began(pod)
         if asked is None or started is None:
             return ""
-        asking_s = (self._plane.agenda.now - started) / timedelta(seconds=1)  # virtual
+        asking_s = (self._plane.agenda.now - started) / timedelta(seconds=1)  # virtual seconds
         began_s, real_s = self._plane.agenda.seconds - asking_s, asking_s / self._speed
         began = self._wall() - timedelta(seconds=real_s)
         lines = [{"program": "eksdoc-dns-load", "version": 1, "began": began.timestamp(), "seconds": asked["seconds"]}]
@@ -146,7 +146,7 @@ class AskedDns:
         for target in asked["targets"]:
             for transport in (*asked["transports"], *((KEPT,) if target.get("kept") else ())):
                 moments = [began_s + (second + number / count) * self._speed for number in range(count)]
-                # A flow that is kept goes to one endpoint until the proxy has taken that out and forgets the flow.
+                # A reused flow goes to one endpoint until the proxy removes that endpoint and the flow.
                 turns = [0] * count if transport == KEPT else range(count)
                 answered = sum(map(partial(self._answers, target["address"]), moments, turns))
                 yield {
@@ -192,9 +192,9 @@ _CONNECT_MS, _ANSWER_MS = 2000.0, 3000.0
 
 @frozen
 class MetadataServices:
-    """`options` of the nodes by their names: a node without any has no service. `blocked`: nodes on which a policy
-    drops what pods on a network of their own send there; `hops`: how far away those are. `instances`: ids by the names
-    of nodes; others get one that is made up."""
+    """`options` by node name: a node without options has no service. `blocked`: nodes on which a policy drops packets
+    from pods without host network to the service; `hops`: the distance of those pods. `instances`: instance IDs by node
+    name; other nodes get a generated ID."""
 
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
     instances: Mapping[str, str] = field(default_factory=dict)
@@ -202,7 +202,7 @@ class MetadataServices:
     hops: int = POD
 
     def logs(self, pod: Doc, container: str) -> str | None:
-        """Of a probe's pod; None of any other."""
+        """Return the log of a probe pod; None for any other pod."""
         if PROBE_LABEL not in (at(pod, "metadata", "labels") or {}):
             return None
         node, on_host = str(at(pod, "spec", "nodeName") or ""), bool(at(pod, "spec", "hostNetwork"))
@@ -223,7 +223,7 @@ def _seen(options: MetadataOptions, hops: int, instance: str) -> FamilyAnswer:
 
 
 def _an_id(node: str) -> str:
-    """The same in every process, for an instance of which nobody tells."""
+    """Return an instance ID for a node without a known one, the same in every process."""
     made = 0
     for byte in node.encode():
         made = (made * 257 + byte) % (1 << 64)
@@ -235,8 +235,8 @@ RUN_S = 8.0
 
 @frozen
 class WithProbes:
-    """A `KubeletTimes`: as `pace`, but that the pods of probes end by themselves, those that measure DNS do not, and
-    those of CoreDNS stop as `dns` says."""
+    """A `KubeletTimes`: as `base_times`, except that probe pods end by themselves, DNS measurement pods do not, and
+    CoreDNS pods stop as `dns` says."""
 
     pace: KubeletTimes
     dns: AskedDns | None = None
@@ -261,22 +261,22 @@ def _answered(ask: Ask, code: int) -> ProbeStep:
 _NOTHING = FamilyAnswer(tuple(ProbeStep(ask, _TIMEOUT, 0, None, _CONNECT_MS) for ask in (Ask.V1, Ask.TOKEN)))
 
 
-# CoreDNS' pods on a simulated cluster, as far as their Corefile goes: when they take a new one up, what they print
-# then, and what their metrics tell.
+# CoreDNS pods on a simulated cluster and their Corefile: when they reload it, their logs, and their metrics.
 #
-# Sources: coredns, plugin/reload/{reload,metrics,setup}.go; the kubelet brings a changed ConfigMap with its next sync.
+# Sources: coredns, plugin/reload/{reload,metrics,setup}.go; the kubelet updates a changed ConfigMap at its next sync.
 
 
 METRICS_PORT = 9153
 _MAPS = "configmaps"
 _SYNC_S, _SPREAD_S = 20, 55
-"""A pod takes a change up so long after it, at least, and so much longer at the most: the kubelet's sync, and the
-interval of reload with its jitter; which it is, is decided by the pod's name, so that it is the same each time."""
+"""Seconds after a change when a pod reloads it: at least the first, at most the first plus the second. They stand for
+the kubelet's sync, and the interval of reload with its jitter. The pod's name decides the value, so that it is always
+the same."""
 
 
 @dataclass(slots=True)
 class _Told:
-    """Mutable: what a pod has printed, each line with when; `sums` of what it runs, "" for none it tells of."""
+    """Mutable: log lines of a pod with their times; the hash in its metrics, "" without one; failed reloads."""
 
     lines: list[tuple[float, str]] = field(default_factory=list)
     metric: str = ""
@@ -284,8 +284,8 @@ class _Told:
 
 
 class Resolvers:
-    """Mutable: it knows every Corefile that there was since it was made. `stubborn`: pods that refuse a new one, by
-    their names, each with why; "" stands for a pod that never looks."""
+    """Mutable: it stores every Corefile since its creation. `refusing_pods`: pods that refuse a new one, by name, each
+    with the reason; "" is a pod that never reloads."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
@@ -297,14 +297,14 @@ class Resolvers:
         plane.store.listen(self._note)
 
     def lines(self, pod: Doc, container: str) -> tuple[tuple[float, str], ...] | None:
-        """What it has printed, each line with its age in seconds; None of any other pod."""
+        """Return the log lines of a CoreDNS pod, each with its age in seconds; None for any other pod."""
         if not self._is_one(pod) or container != NAME:
             return None
         now = self._plane.agenda.seconds
         return tuple((now - when, line) for when, line in self._told(pod).lines)
 
     def answer(self, pod: Doc, port: str, path: str) -> Reply | None:
-        """What it says on one of its ports; None where nobody listens."""
+        """Return the response of a CoreDNS pod on one of its ports; None if nothing listens."""
         if not self._is_one(pod) or port != str(METRICS_PORT) or path.strip("/") != "metrics":
             return None
         told = self._told(pod)
@@ -345,7 +345,7 @@ class Resolvers:
         return found
 
     def _taken(self, name: str, runs: Corefile, text: str, when: float, found: _Told) -> Corefile:
-        """What it runs then."""
+        """Return the Corefile that runs after an attempted reload."""
         if self.stubborn.get(name) == "":
             return runs
         new = parse(text)

@@ -1,5 +1,5 @@
-"""The simulated cluster as a `ports.SimulatedCluster`: a drain is tried on it, in virtual time and this
-thread."""
+"""The simulated cluster as a `ports.SimulatedCluster`: a drain is rehearsed on it, in virtual time and this thread.
+Also the simulated cluster behind an API, and its kubeconfig."""
 
 from __future__ import annotations
 
@@ -72,18 +72,18 @@ from .serving.requests import (
     restricted,
 )
 
-# What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
+# Changes of a drain to nodes, and their reversal: cordons, labels for load balancers, protections.
 
 
 LABELS, ANNOTATIONS = "labels", "annotations"
 
 
 class _Marked:
-    """Mutable: knows what it has added to each node, as a run notes it on the node itself."""
+    """Mutable: stores what it has added to each node, as a run's note does on a real node."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
-        self._added: dict[tuple[str, str], set[str]] = defaultdict(set)  # by UID of the node and the kind of keys
+        self._added: dict[tuple[str, str], set[str]] = defaultdict(set)  # by UID of the node and kind of keys
 
     def done(self, act: OfNode) -> ApiStatus:
         try:
@@ -111,7 +111,7 @@ class _Marked:
         return ApiStatus(200)
 
     def _add(self, act: OfNode, kind: str, keys: Iterable[str]) -> None:
-        """What is there already stays as it is."""
+        """Add missing keys; existing values are not changed."""
         doc = self._doc(act.node)
         missing = [key for key in keys if key not in (at(doc, "metadata", kind) or {})]
         for key in missing:
@@ -134,11 +134,11 @@ class _Marked:
             self._plane.registry.update(item, doc)
 
 
-# What changes in a simulated cluster, as news for a run: what a watch of its pods, budgets and nodes would tell.
+# Changes in a simulated cluster, as updates for a run: what a watch of its pods, budgets and nodes would report.
 
 
 class _Watched:
-    """Mutable: keeps what has changed until it is asked for; of several changes of one object only the last."""
+    """Mutable: stores changes until they are read; of several changes of one object only the last."""
 
     def __init__(self, store: Store, facts: FactSource) -> None:
         self._facts = facts
@@ -164,13 +164,13 @@ class _Watched:
 
 
 RUN = "rehearsal"
-"""What is noted where a run notes its id."""
+"""The run id in notes of a rehearsal."""
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 
 
 class EmbeddedStage:
-    """`observed` is what the objects in `plane` were read as: whose cluster it is, and what of it could not be read."""
+    """`observed`: the cluster from which the objects in `plane` were read, with its identity and failed reads."""
 
     def __init__(
         self, plane: ControlPlane, observed: Cluster, troubles: Iterable[TimedMishap] = (), seed: int = 0
@@ -183,10 +183,10 @@ class EmbeddedStage:
         self._facts = plane.facts
         self._marked = _Marked(plane)
         self._watched = _Watched(plane.store, plane.facts)
-        self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # a node may be gone when it is one
+        self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # its node may be gone
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """What is there now; what was not read at first is not known here either."""
+        """Return the present objects; resources that were not read at first are unknown here as well."""
         collector = Collector(self._observed.source)
         for resource in resources:
             was = self._reads.get(resource)
@@ -239,7 +239,7 @@ class EmbeddedStage:
         request = EvictionRequest(pod.name, pod.name, pod.namespace, uid=pod.uid)
         try:
             return status_of(self._plane.evictions.evict(request, grace_s), pod.name)
-        except ApiRefusal as refusal:  # admission's: a namespace that is being deleted
+        except ApiRefusal as refusal:  # from admission: a namespace that is being deleted
             return refusal.status
 
     def _delete(self, pod: Pod) -> ApiStatus:
@@ -288,17 +288,17 @@ def _said(pod: Doc) -> str:
 
 
 def stage_of(observed: Cluster, raw: RawObjects, troubles: Iterable[TimedMishap] = (), seed: int = 0) -> EmbeddedStage:
-    """A stage with the objects of a cluster that was read, at the moment when it was.
+    """Return a simulated cluster with the objects of an observed cluster, at the time of the observation.
 
     Raises:
-        SnapshotError: one of them cannot be.
+        SnapshotError: an object cannot be loaded.
     """
     loaded = load_observed(observed, raw)
     observed = observed.leaving_out(loaded.invalid)
     return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes), troubles, seed)
 
 
-# A simulated cluster made of what was read, behind an API whose time passes as fast as asked.
+# A simulated cluster behind an API, with an accelerated clock.
 
 
 def api_of(
@@ -312,9 +312,9 @@ def api_of(
     services: MetadataServices | None = None,
     note: Callable[[str], object] = str,
 ) -> Api:
-    """What was `loaded` of a cluster; it says that it is the server that was read. `users` by their tokens; `monotonic`
-    gives the wall's seconds; `troubled` is the plane with what is to go wrong in it; `services`: the instance metadata
-    services of its nodes, where they are known; `note` is told why nothing is answered any more."""
+    """Return the API of a loaded cluster; it reports the version of the observed server. `users` by their tokens;
+    `monotonic` returns real seconds; `faulty_plane`: the control plane with cluster faults; `services`: the instance
+    metadata services of its nodes, if known; `note` receives the reason if the API stops responding."""
     plane = loaded.plane
     dns = AskedDns(plane, speed)
     (troubled or plane).start(WithProbes(pace, dns), every_controller)
@@ -328,8 +328,8 @@ def api_of(
 
 
 def version_of(observed: Cluster) -> str:
-    """Of the API server, "" where nothing tells it. In a dump nothing does: then the newest kubelet has it, which is
-    never newer."""
+    """Return the API server's version, "" if unknown. A dump does not contain it: then the newest kubelet's version is
+    used, which is never newer than the server's."""
     kubelets = [(node.kubelet, node.kubelet_text) for node in observed.nodes if node.kubelet is not None]
     newest = max(kubelets, key=lambda each: each[0])[1] if kubelets else ""
     said = observed.identity.server_version
@@ -337,7 +337,7 @@ def version_of(observed: Cluster) -> str:
 
 
 def whole(version: str) -> str:
-    """With a patch, where only a minor is known: kubectl takes no version without one."""
+    """Add a patch version if only a minor is known: kubectl accepts no version without one."""
     found = quantities.parse(version)
     return version if found is None or found.patch is not None else f"{found}.0"
 
@@ -361,17 +361,17 @@ USERS = (ADMIN, VIEWER, OPERATOR)
 
 
 def tokens() -> Mapping[str, ServedUser]:
-    """A new token for each user."""
+    """Return a new token for each user."""
     return {secrets.token_urlsafe(24): user for user in USERS}
 
 
 def kubeconfig(urls: Mapping[str, str]) -> str:
-    """The text of one with a context for each user: `urls` by the user's name, with the token in them.
+    """Return the text of a kubeconfig with a context for each user: `urls` by the user's name, with the token in them.
 
-    The administrator's is the current one. It is JSON, which is YAML as well.
+    The administrator's context is the current one. The text is JSON, which is also YAML.
 
-    ``kubectl get --raw`` leaves out the path of the server's address (cli-runtime, RequestURI), and the token with it.
-    But credentials of a proxy it always sends: so each server is named as its own proxy, too.
+    ``kubectl get --raw`` drops the path of the server's address (cli-runtime, RequestURI), and the token with it. But
+    it always sends proxy credentials: so each server is configured as its own proxy as well.
     """
     names = {user: CONTEXT if user == ADMIN.name else f"{CONTEXT}-{user}" for user in urls}
     config = {
@@ -388,16 +388,16 @@ def kubeconfig(urls: Mapping[str, str]) -> str:
 
 
 def _proxy(url: str) -> str:
-    """The server of such an address as a proxy that is told the token."""
+    """Return the server of such an address as a proxy URL with the token as user."""
     server, _, token = url.partition(AS)
     return server.replace("://", f"://{token}@")
 
 
 def write(text: str, path: str = "") -> str:
-    """Write it where only this user can read it, for there are tokens in it; "": a new file. Returns the path.
+    """Write it so that only this user can read it, because it contains tokens; "": a temporary file. Returns the path.
 
     Raises:
-        OSError: it cannot be written, or is there already.
+        OSError: it cannot be written, or exists already.
     """
     if not path:
         handle, path = tempfile.mkstemp(prefix="eksdoc-rehearsal-", suffix=".kubeconfig")

@@ -1,5 +1,5 @@
-"""Columns of a table, and the fields of documents that they show: what is absent is what Go has for it, an empty text,
-0 or nothing."""
+"""Columns of a table, and the document fields that they show: missing values are Go's zero values, an empty text, 0 or
+nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kubectl_eksdoc.model.selectors import Selector, from_document
 
 @frozen
 class Column:
-    """`cell` gives a string, a whole number, a truth value, or None. Only ``-o wide`` shows what has a `priority`."""
+    """`cell` returns a string, an integer, a boolean, or None. Columns with a `priority` are shown only by ``-o
+    wide``."""
 
     name: str
     cell: Callable[[Doc, datetime], Any]
@@ -25,7 +26,7 @@ class Column:
     priority: int = 0
 
     def document(self) -> Doc:
-        """Without a description, which no client shows."""
+        """Return the column definition without a description, which no client shows."""
         return {
             "name": self.name,
             "type": self.type,
@@ -47,7 +48,7 @@ def column(name: str, say: Callable[[Doc], Any], type_: str = "string") -> Colum
 
 
 def text_column(name: str, path: str, missing: str = "") -> Column:
-    """The text at a path like ``spec.nodeName``."""
+    """Return a column with the text at a path like ``spec.nodeName``."""
     steps = path.split(".")
     return column(name, lambda document: text(document, *steps) or missing)
 
@@ -61,7 +62,7 @@ def name(document: Doc) -> str:
 
 
 def text(document: Doc, *path: str) -> str:
-    """The text at `path`; numbers, as amounts may be written, as text."""
+    """Return the text at `path`; numbers, which quantities may be, as text."""
     found = at(document, *path)
     return "" if found is None else str(found)
 
@@ -82,12 +83,12 @@ def mapped(document: Doc, *path: str) -> dict[str, Any]:
 
 
 def going(document: Doc) -> bool:
-    """True when the object is being deleted."""
+    """Whether the object is being deleted."""
     return at(document, "metadata", "deletionTimestamp") is not None
 
 
 def condition(document: Doc, kind: str) -> Doc | None:
-    """The condition `kind` of the object's status."""
+    """Return the condition `kind` of the object's status."""
     return next((c for c in listed(document, "status", "conditions") if c.get("type") == kind), None)
 
 
@@ -96,25 +97,25 @@ def is_true(document: Doc, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
-# How long ago something was, as kubectl writes it: ``45s``, ``5m20s``, ``3h15m``, ``2d4h``, ``400d``, ``3y40d``.
+# Ages, as kubectl writes them: ``45s``, ``5m20s``, ``3h15m``, ``2d4h``, ``400d``, ``3y40d``.
 
 
 UNKNOWN = "<unknown>"
 
 
 def age(document: Doc, now: datetime) -> str:
-    """The age of an object."""
+    """Return the age of an object."""
     return since(at(document, "metadata", "creationTimestamp"), now)
 
 
 def since(time: str | None, now: datetime) -> str:
-    """How long before `now` the RFC 3339 `time` was; ``<unknown>`` without one."""
+    """Return the time from the RFC 3339 `time` to `now`; ``<unknown>`` without one."""
     moment = parsed(time)
     return UNKNOWN if moment is None else human((now - moment).total_seconds())
 
 
 def human(seconds: float) -> str:
-    """Two units at most, and the smaller one only where it matters (apimachinery, ``duration.HumanDuration``).
+    """Format with two units at most, the smaller one only if it matters (apimachinery, ``duration.HumanDuration``).
 
     Up to two seconds in the future count as now: clocks differ.
     """
@@ -152,12 +153,12 @@ NONE = "<none>"
 
 
 def labels(found: dict[str, Any]) -> str:
-    """``a=b,c=d``, by key (apimachinery, ``labels.FormatLabels``)."""
+    """Return ``a=b,c=d``, by key (apimachinery, ``labels.FormatLabels``)."""
     return ",".join(f"{key}={value}" for key, value in sorted(found.items())) or NONE
 
 
 def selector(found: Doc | None) -> str:
-    """A label selector as its text, by key: ``app=web,!old,tier in (a,b)`` (``labels.Selector.String``)."""
+    """Return a label selector as text, by key: ``app=web,!old,tier in (a,b)`` (``labels.Selector.String``)."""
     terms = sorted(from_document(found or {}).requirements, key=lambda term: term.key)
     return ",".join(str(Selector((term,))) for term in terms)
 

@@ -1,7 +1,4 @@
-"""Tables of objects: one function, whatever the kind.
-
-Kinds: nodes, pods and namespaces; then workloads and budgets.
-"""
+"""Tables of objects, as ``kubectl get`` requests them: nodes, pods and namespaces; then workloads and budgets."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ from .table_columns import (
 NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
 
 
-# Nodes: ready or not, cordoned or not, and what their kubelets report.
+# Nodes: readiness, cordon, and what their kubelets report.
 
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
@@ -86,7 +83,7 @@ NODES = (
 )
 
 
-# Pods: the words of STATUS, which containers count as ready, and how often they were restarted.
+# Pods: the STATUS word, ready containers, and restarts.
 
 
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
@@ -94,7 +91,7 @@ _NEVER = datetime.min.replace(tzinfo=timezone.utc)
 
 @frozen
 class _Restarts:
-    """How often, and when the last time was."""
+    """Number of restarts, and time of the last one."""
 
     count: int = 0
     last: datetime = _NEVER
@@ -110,7 +107,7 @@ class _Restarts:
 
 @frozen
 class _Progress:
-    """What some of a pod's containers say: a status word ("" for none of their own), ready ones, restarts."""
+    """State of some of a pod's containers: a status word ("" for none of their own), ready containers, restarts."""
 
     word: str = ""
     ready: int = 0
@@ -124,13 +121,13 @@ def _restarts(status: Doc) -> _Restarts:
 
 
 def _sidecars(pod: Doc) -> set[str]:
-    """Init containers that keep running: they count among the pod's containers."""
+    """Return init containers that keep running: they count among the pod's containers."""
     found = listed(pod, "spec", "initContainers")
     return {text(c, "name") for c in found if c.get("restartPolicy") == "Always"}
 
 
 def _initialization(pod: Doc) -> _Progress:
-    """The init containers, up to the first that has not done its part; only such a one gives a word."""
+    """Evaluate the init containers, up to the first that has not finished; only such a container gives a word."""
     sidecars, statuses = _sidecars(pod), listed(pod, "status", "initContainerStatuses")
     ready, restarts, sidecar_restarts = 0, _Restarts(), _Restarts()
     for index, status in enumerate(statuses):
@@ -158,7 +155,7 @@ def _init_word(status: Doc, index: int, count: int) -> str:
 
 
 def _end(terminated: Doc) -> str:
-    """Why a container ended: its reason, else the signal, else the exit code."""
+    """Return why a container ended: its reason, else the signal, else the exit code."""
     if terminated.get("reason"):
         return str(terminated["reason"])
     if terminated.get("signal"):
@@ -167,7 +164,7 @@ def _end(terminated: Doc) -> str:
 
 
 def _running(pod: Doc, word: str) -> _Progress:
-    """The containers, last to first, so that the first one that has something to say has the last word."""
+    """Evaluate the containers, last to first, so that the first container with a reason decides the word."""
     ready, failed, restarts = 0, "", _Restarts()
     for status in reversed(listed(pod, "status", "containerStatuses")):
         restarts += _restarts(status)
@@ -185,14 +182,14 @@ def _running(pod: Doc, word: str) -> _Progress:
 
 
 def _completed(pod: Doc, some_run: bool, failed: str) -> str:
-    """Not all of a pod is completed when one of its containers is."""
+    """A pod is not completed if only some of its containers are."""
     if some_run and is_true(pod, "Ready"):
         return "Running"
     return failed or ("NotReady" if some_run else "Completed")
 
 
 def _progress(pod: Doc) -> _Progress:
-    """All containers together.
+    """Evaluate all containers together.
 
     While init containers run, their restarts are shown; afterwards those of the containers and the sidecars.
     """
@@ -209,7 +206,7 @@ def _progress(pod: Doc) -> _Progress:
 
 
 def status(pod: Doc) -> str:
-    """The word of STATUS: of containers that are not simply running, else the phase; last of all the deletion's."""
+    """Return the STATUS word: of containers that are not simply running, else the phase; deletion comes last."""
     if going(pod) and text(pod, "status", "reason") == "NodeLost":
         return "Unknown"
     if going(pod) and text(pod, "status", "phase") not in ("Succeeded", "Failed"):
@@ -233,7 +230,7 @@ def _ready(pod: Doc) -> str:
 
 
 def conditions(pod: Doc) -> list[Doc]:
-    """Says of a pod that ended that it did: clients may show it less."""
+    """Return a condition for a finished pod: clients may show it less prominently."""
     messages = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
     phase = text(pod, "status", "phase")
     if phase not in messages:
@@ -303,28 +300,28 @@ _COLUMNS: dict[str, Columns] = {
     "statefulsets.apps": STATEFUL_SETS,
     "poddisruptionbudgets.policy": BUDGETS,
 }
-"""Of the kinds that somebody looks at who drains nodes."""
+"""Columns of the kinds that matter for a drain."""
 
 _CREATED_AT = (NAME, Column("Created At", lambda document, _: text(document, "metadata", "creationTimestamp"), "date"))
-"""The default of apiserver (registry/rest/table.go); all other kinds have it here."""
+"""The default of apiserver (registry/rest/table.go), used for all other kinds here."""
 
 
-# Objects without spec and status: PartialObjectMetadata, which tables hold and metadata informers ask for.
+# Objects without spec and status: PartialObjectMetadata, which tables contain and metadata informers request.
 
 
 def partial(doc: Doc) -> Doc:
-    """An object's metadata, all of it, `managedFields` too; the object's own kind is not said."""
+    """Return an object's whole metadata, including `managedFields`, without the object's own kind."""
     return {"kind": PARTIAL.kind, "apiVersion": PARTIAL.api_version, "metadata": doc.get("metadata") or {}}
 
 
 def partial_list(docs: Iterable[Doc], list_meta: Doc) -> Doc:
-    """The list of `docs` in that form, with the list's own metadata."""
+    """Return the list of `docs` in that form, with the list's own metadata."""
     items = [partial(doc) for doc in docs]
     return {"kind": PARTIAL_LIST.kind, "apiVersion": PARTIAL_LIST.api_version, "metadata": list_meta, "items": items}
 
 
 IncludeObject = Literal["Metadata", "Object", "None"]
-"""What a row holds of its object; clients say it in the query, and without it ``Metadata`` is meant."""
+"""What a row contains of its object; set in the query, ``Metadata`` by default."""
 
 
 def table(
@@ -335,13 +332,13 @@ def table(
     list_meta: Doc | None = None,
     headers: bool = True,
 ) -> Doc:
-    """The Table of `docs`, in their order; ages are those at `now`, which knows its zone.
+    """Return the Table of `docs`, in their order; ages are relative to `now`, which has a time zone.
 
-    `list_meta` is the list's metadata (`resourceVersion`, `continue`, `remainingItemCount`); leave it out for a single
-    object, whose own version the table then has. Without `headers` the columns are null: the second and later events
-    of a watch have none (apiserver, endpoints/handlers/response.go).
+    `list_meta` is the list's metadata (`resourceVersion`, `continue`, `remainingItemCount`); omit it for a single
+    object, whose own version the table then has. Without `headers` the columns are null: the second and later events of
+    a watch have none (apiserver, endpoints/handlers/response.go).
     """
-    # What a definition asks for is not evaluated: custom resources have their age.
+    # additionalPrinterColumns are not evaluated: custom resources show their age.
     columns = (NAME, AGE) if served.custom else _COLUMNS.get(served.full_name, _CREATED_AT)
     return {
         "kind": TABLE.kind,

@@ -1,5 +1,5 @@
-"""Many clusters judged together: which they are, and what their answers come to.
+"""Fleets: many clusters checked by one command (``--fleet``).
 
-Belongs here: the choice of members, what many of them share, the one exit code, the page and the flags of it.
-Never here: how one cluster is judged (that is each command's own plan).
+Belongs here: the choice of clusters, findings that many share, the one exit code, the page and flags. Never here: the
+check of one cluster (each command's own plan).
 """

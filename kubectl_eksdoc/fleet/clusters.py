@@ -1,7 +1,7 @@
-"""Many clusters judged together: which they are, and what their answers come to.
+"""Clusters of a fleet: their choice, the standing of each, and the one exit code.
 
-Belongs here: the choice of members, the order of rows, the one exit code.
-Never here: how one cluster is judged (that is each command's own plan), processes, files, any layout.
+Belongs here: the choice of clusters, the order of rows, the one exit code. Never here: the check of one cluster (each
+command's own plan), processes, files, layout.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 
-# Which clusters a fleet has: from what was given to a flag, or from the entries of a file.
+# Clusters of a fleet: from the value of a flag, or from the entries of a file.
 
 
 FLAG = "--fleet"
@@ -29,7 +29,7 @@ KEYS = {
     "profile": "profile",
     "snapshot": "snapshot",
 }
-"""Of an entry of a file, and the fields of a member that they fill."""
+"""Keys of an entry in a file, and the fields of a member that they fill."""
 
 WANTED = (
     f"{FLAG} takes names of contexts with commas between them, a pattern such as 'prod-*', or a file: a list of names, "
@@ -40,11 +40,12 @@ _SHOWN = 10
 
 
 def named(text: str, contexts: Sequence[str]) -> tuple[Member, ...]:
-    """Contexts and patterns behind commas: ``prod-eu,prod-us``, ``prod-*``. What a pattern matches comes sorted, and
-    once however many do. A context with commas in its name is itself.
+    """Return the clusters of comma-separated contexts and patterns: ``prod-eu,prod-us``, ``prod-*``. Matches of a
+    pattern are sorted; a context that several patterns match appears once. A context with commas in its name is one
+    context.
 
     Raises:
-        UsageError: nothing is named, something twice, or no context is called so.
+        UsageError: nothing is named, something is named twice, or there is no such context.
     """
     names = [text] if text in contexts else [part.strip() for part in text.split(",")]
     given = [name for name in names if name]
@@ -60,11 +61,12 @@ def named(text: str, contexts: Sequence[str]) -> tuple[Member, ...]:
 
 
 def listed(entries: Sequence[object], contexts: Sequence[str], where: str) -> tuple[Member, ...]:
-    """The entries of a file, each a name, a pattern, or an object with `KEYS`. A context that the kubeconfig does not
-    have is a member all the same: that it cannot be asked is what its row says. `where`: as in ``--fleet prod.yaml``.
+    """Return the clusters of the entries of a file, each a name, a pattern, or an object with `KEYS`. A context that is
+    not in the kubeconfig is still a member: its row says that the cluster cannot be reached. `source`: the source for
+    errors, as ``--fleet prod.yaml``.
 
     Raises:
-        UsageError: there is none, one is named twice, an entry is not as it must be; the error names it.
+        UsageError: there is no entry, a cluster is named twice, or an entry is invalid; the error names it.
     """
     found = _Members()
     for number, entry in enumerate(entries, 1):
@@ -81,7 +83,7 @@ def listed(entries: Sequence[object], contexts: Sequence[str], where: str) -> tu
 
 
 class _Members:
-    """Mutable: those that were chosen so far, by their names."""
+    """Mutable: the clusters chosen so far, by name."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Member] = {}
@@ -92,7 +94,7 @@ class _Members:
         return tuple(self._by_name.values())
 
     def add_text(self, text: str, at: str, contexts: Sequence[str]) -> None:
-        """A context, or what a pattern matches."""
+        """Add a context, or the matches of a pattern."""
         if text in contexts or not _GLOB.search(text):
             self.add(Member(text, text), at)
             return
@@ -105,7 +107,7 @@ class _Members:
         self._matched.update(matching)
 
     def add(self, member: Member, at: str) -> None:
-        """One that was named; that a pattern matches it, too, does not make it two."""
+        """Add a named cluster; if a pattern matches it as well, it is still one."""
         there = self._by_name.get(member.name)
         if there is not None and (there != member or member.name not in self._matched):
             raise UsageError(f"{at}: {member.name!r} is named twice", "Name it once, or give one of them another name.")
@@ -145,11 +147,11 @@ def _known(contexts: Iterable[str]) -> str:
     return f"Contexts: {', '.join(names[:_SHOWN])}{more}"
 
 
-# How one cluster of a fleet stands beside the others.
+# Standing of one cluster of a fleet.
 
 
 class Standing(str, Enum):
-    """The worst first: of what could not be judged nothing is known."""
+    """The worst first: nothing is known about a cluster that could not be judged."""
 
     NOT_JUDGED = "not-judged"
     FAILS = "fails"
@@ -160,13 +162,14 @@ class Standing(str, Enum):
 _STANDING = {0: Standing.CLEAN, 1: Standing.FAILS, 5: Standing.UNKNOWN}
 _STANDINGS = {each: rank for rank, each in enumerate(Standing)}
 _GATES = {"before-control-plane": 0, "before-nodes": 1, "after": 2}
-"""The steps of an upgrade, in their order: what blocks the first one comes first."""
+"""The steps of an upgrade, in their order: blockers of the first step come first."""
 _NO_GATE = len(_GATES)
 
 
 @frozen
 class Row:
-    """A member, and what came of asking it. `least`: what is less severe does not count (``--fail-on``)."""
+    """A cluster and the outcome of its check. `min_severity`: findings of lower severity do not count
+    (``--fail-on``)."""
 
     member: Member
     outcome: Outcome
@@ -182,7 +185,7 @@ class Row:
 
     @property
     def fails(self) -> Mapping[Severity, int]:
-        """How many findings fail, by their severity; each has a number."""
+        """Number of failing findings by severity, including 0."""
         found = [each.severity for each in self.findings if each.status is Status.FAIL]
         return {each: found.count(each) for each in Severity}
 
@@ -192,24 +195,24 @@ class Row:
 
     @property
     def first(self) -> MemberFinding | None:
-        """What is in the way first: of what makes it stand so, by step and severity."""
+        """The first obstacle: of the findings that cause the standing, by upgrade step and severity."""
         of = {Standing.FAILS: Status.FAIL, Standing.UNKNOWN: Status.UNKNOWN}.get(self.standing)
         found = (e for e in self.findings if e.status is of and e.severity.rank <= self.least.rank)
         return min(found, key=lambda each: (_GATES.get(each.gate, _NO_GATE), each.severity.rank), default=None)
 
     @property
     def rank(self) -> tuple[object, ...]:
-        """Rows are sorted by it, the worst first."""
+        """Sort key of rows, the worst first."""
         fails = self.fails
         return (_STANDINGS[self.standing], *(-fails[each] for each in Severity), -self.unknown, self.member.name)
 
 
-# What the answers of a fleet come to: rows, one exit code.
+# Summary of a fleet: rows, one exit code.
 
 
 WORST_FIRST = (70, 3, 4, 2, 1, 5, 0)
-"""Of several exit codes the first of these is the fleet's: a bug, a cluster that could not be asked, AWS that could not
-be, what one cluster would not take of the command line; and only when all were judged what was found."""
+"""The fleet's exit code is the first of these that a cluster has: a bug, a cluster or AWS that could not be reached, a
+command line that one cluster did not accept; then, when all clusters were judged, the findings."""
 
 
 @frozen
@@ -227,17 +230,18 @@ class FleetPlan:
         )
 
     def standing(self, as_this: Standing) -> int:
-        """How many stand so."""
+        """Return how many clusters have this standing."""
         return sum(row.standing is as_this for row in self.rows)
 
     @property
     def observed_at(self) -> str:
-        """The oldest observation, "" where nobody answered."""
+        """The oldest observation, "" if no cluster answered."""
         seen = (row.outcome.observed_at for row in self.rows if isinstance(row.outcome, JudgedMember))
         return min(filter(None, seen), default="")
 
 
 def summed(outcomes: Iterable[tuple[Member, Outcome]], least: Severity = Severity.INFO) -> FleetPlan:
-    """The same answers are the same plan, in whatever order they came. `least`: what is less severe does not count."""
+    """Return the plan of a fleet, independent of the order of `outcomes`. `min_severity`: findings of lower severity do
+    not count."""
     rows = (Row(member, outcome, least) for member, outcome in outcomes)
     return FleetPlan(tuple(sorted(rows, key=lambda row: row.rank)))

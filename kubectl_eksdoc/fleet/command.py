@@ -1,7 +1,7 @@
-"""``--fleet``: the same question to many clusters, for the commands that judge one.
+"""``--fleet``: run a command for many clusters.
 
-Belongs here: its flags, what does not go together with them, what each cluster is asked.
-Never here: how one cluster is judged (each command's own), how answers are summed (that is in fleet).
+Belongs here: its flags, conflicts with other flags, the command line for each cluster. Never here: the check of one
+cluster (each command's own), the summary (`fleet.clusters`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.report.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
-if TYPE_CHECKING:  # help must not pay for facts
+if TYPE_CHECKING:  # help must not load facts
     from kubectl_eksdoc.model.cluster import Identity, Member
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.findings import Severity
@@ -30,14 +30,15 @@ if TYPE_CHECKING:  # help must not pay for facts
     from .members import Members
 
 
-# Many clusters: which contexts there are, what a file names, and the processes that judge them.
+# Contexts of the kubeconfig, entries of a file, and the processes that check the clusters.
 
 
 def kubeconfig_contexts(connection: Connection) -> tuple[str, ...]:
-    """Those of the kubeconfig, sorted. One without a name cannot be asked for: it would be the current one.
+    """Return the contexts of the kubeconfig, sorted. A context without a name is skipped: it would mean the current
+    one.
 
     Raises:
-        ConfigError: it cannot be used.
+        ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube import kubeconfig
     from kubectl_eksdoc.kube.target import of_this_process
@@ -46,7 +47,7 @@ def kubeconfig_contexts(connection: Connection) -> tuple[str, ...]:
 
 
 def whose(member: Member, connection: Connection) -> Identity:
-    """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
+    """Return the identity from the kubeconfig; no request is sent, and no credential plugin runs."""
     from kubectl_eksdoc.errors import ConfigError
     from kubectl_eksdoc.kube.identity import identify
     from kubectl_eksdoc.kube.kubeconfig import choose
@@ -56,7 +57,7 @@ def whose(member: Member, connection: Connection) -> Identity:
     around = of_this_process()
     found = Identity(member.context)
     if not member.snapshot:
-        with suppress(ConfigError):  # its own process has said so
+        with suppress(ConfigError):  # its own process reports that
             found = identify(choose(connection, around), around.environ).identity
     return found.called(member.cluster, member.region)
 
@@ -64,7 +65,7 @@ def whose(member: Member, connection: Connection) -> Identity:
 def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
-    """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
+    """`arguments`: the command line for one cluster, without the program; `kind`: of the document it prints."""
     from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
 
     def environment(member: Member) -> dict[str, str]:
@@ -81,7 +82,7 @@ def _source(profile: str) -> str:
     return source_of(profile)
 
 
-# The flags of a fleet, and what makes no sense beside them.
+# Flags of a fleet, and flags that conflict with them.
 
 
 AT_ONCE = 8
@@ -99,13 +100,13 @@ _OF_ONE = (
     "client_key",
     "tls_server_name",
 )
-"""Fields of a connection that lead to one cluster, or prove who somebody is to one: what is given for one must never
-reach another."""
+"""Fields of a connection that select one cluster, or authenticate to one: credentials for one cluster must never be
+sent to another."""
 
 
 @frozen
 class FleetChoice:
-    """`text`: which clusters, as it was given."""
+    """`text`: the chosen clusters, as given."""
 
     text: str
     at_once: int = AT_ONCE
@@ -113,7 +114,7 @@ class FleetChoice:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The options by the names of flags."""
         more = {"parallel": self.at_once} if self.at_once != AT_ONCE else {}
         late = {"fleet-timeout": values.duration_text(self.timeout_s)} if self.timeout_s != TIMEOUT_S else {}
         return {"fleet": self.text, **more, **late}
@@ -147,11 +148,11 @@ def _at_once(text: str) -> int:
 
 
 def fleet_from(args: argparse.Namespace, around: CommandContext, beside: Iterable[str]) -> FleetChoice | None:
-    """None: one cluster is asked. `beside`: what of the command's own flags is about one cluster, by their names in the
-    arguments.
+    """Return the choice; None: one cluster is checked. `single_cluster_flags`: the command's flags that apply to one
+    cluster only, by their names in the arguments.
 
     Raises:
-        UsageError: flags do not go together.
+        UsageError: flags conflict.
     """
     if args.fleet is None:
         for dest in ("parallel", "fleet_timeout"):
@@ -181,13 +182,13 @@ def fleet_from(args: argparse.Namespace, around: CommandContext, beside: Iterabl
     return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
 
 
-# What each cluster of a fleet is asked: the words of the same command for one of them.
+# Command line for each cluster of a fleet.
 
 
 @frozen
 class MemberFlags:
-    """`given`: to the command, by the names of its flags. `named`: those of them that are words without a flag;
-    `joined`: flags that take several values with commas between them."""
+    """`options`: options of the command, by the names of flags. `positional`: those that are positional arguments;
+    `comma_separated`: flags that take several values separated by commas."""
 
     command: str
     kind: str
@@ -196,7 +197,7 @@ class MemberFlags:
     joined: tuple[str, ...] = ()
 
     def words(self, around: CommandContext, member: Member) -> tuple[str, ...]:
-        """The command line for `member`. What it says of itself comes before the global flags."""
+        """Return the command line for `member`. Its own values come before the global flags."""
         return (self.command, *self._given(), *_reach(around, member), "-o", "json")
 
     def _given(self) -> Iterator[str]:
@@ -213,7 +214,7 @@ class MemberFlags:
 
 
 def connection_of(around: CommandContext, member: Member) -> Connection:
-    """How one of them is reached."""
+    """Return the connection of one cluster."""
     usual = around.connection
     return replace(usual, context=member.context, kubeconfig=member.kubeconfig or usual.kubeconfig)
 
@@ -232,12 +233,12 @@ def _reach(around: CommandContext, member: Member) -> tuple[str, ...]:
     return opening.with_aws(replace(around, options=own), member.context)
 
 
-# The answer of a command about many clusters.
+# The answer of a command for a fleet.
 
 
 _SHOWN = 3
 _OF_FILES = ("@", "./", "../", "/", "~/")
-"""What begins so can be no context that was meant."""
+"""A value with such a prefix cannot be a context."""
 
 
 def over_fleet(
@@ -246,11 +247,12 @@ def over_fleet(
     around: CommandContext,
     least: Severity | None = None,
 ) -> CommandAnswer:
-    """Each of them judged as the command would judge it alone. `least`: what is less severe does not count.
+    """Check each cluster as the command would check it alone, and return the summary. `min_severity`: findings of lower
+    severity do not count.
 
     Raises:
-        EksdocError: which clusters they are cannot be told.
-        KeyboardInterrupt: it was told to end; so was whatever was begun for it.
+        EksdocError: the clusters cannot be determined.
+        KeyboardInterrupt: the process was told to end, and so were its subprocesses.
     """
     from kubectl_eksdoc.host.processes import told_to_stop
     from kubectl_eksdoc.model.findings import Severity
@@ -294,7 +296,7 @@ def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
     path = named_file(choice.text)
     if path and choice.text.startswith(_OF_FILES):
         found = read_fleet(path, choosing.WANTED)
-        if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
+        if all(isinstance(each, Mapping) for each in found):  # entries do not depend on the kubeconfig
             return choosing.listed(found, (), f"--fleet {path}")
     contexts = kubeconfig_contexts(around.connection)
     if not path:

@@ -1,4 +1,4 @@
-"""Many clusters are asked, some at once, and their answers summed."""
+"""Checks the clusters of a fleet in parallel and sums up their outcomes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from kubectl_eksdoc.model.findings import Severity
 from .clusters import FleetPlan, summed
 
 LOOK_S = 0.1
-"""So often it is looked whether somebody wants it to end."""
+"""Interval at which a request to end is checked."""
 
 
 class Members(Protocol):
-    """Asks clusters, each apart from all others; nothing is raised for one that cannot be."""
+    """Checks clusters, each isolated from all others; a failing cluster raises nothing."""
 
     def begin(self, member: Member) -> None:
-        """Ask it; returns at once."""
+        """Start the check of a cluster; returns at once."""
         ...
 
     def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
-        """Those that have answered, or will not, since this was asked last; waits so long for the first."""
+        """Return the checks that ended since the last call; wait at most `wait_s` for the first."""
         ...
 
     def close(self) -> None:
-        """Those that are still asked are left alone, with all that was begun for it."""
+        """Abandon the running checks and everything started for them."""
         ...
 
 
 Progress = Callable[[int, Sequence[str]], None]
-"""Called with how many have ended, and the names of those that are being asked."""
+"""Called with the number of finished checks, and the names of the running ones."""
 
 
 def ask_fleet(
@@ -45,11 +45,11 @@ def ask_fleet(
     whose: Callable[[Member], Identity],
     least: Severity = Severity.INFO,
 ) -> FleetPlan:
-    """All of them, at most `at_once` at a time, in their order. `whose`: which cluster one is, as far as that is known
-    without asking; `least`: what is less severe does not count.
+    """Check all clusters in their order, at most `parallel` in parallel. `identity_of`: the identity of a cluster as
+    far as it is known without a request; `min_severity`: findings of lower severity do not count.
 
     Raises:
-        KeyboardInterrupt: it was told to end; nobody is asked any more by then.
+        KeyboardInterrupt: the process was told to end; no check is running any more.
     """
     waiting, asked = deque(members), dict[str, Member]()
     found: list[tuple[Member, Outcome]] = []
@@ -71,5 +71,5 @@ def ask_fleet(
 
 
 def _known(outcome: Outcome, member: Member, whose: Callable[[Member], Identity]) -> Outcome:
-    """Which account it is matters most where its credentials are not accepted."""
+    """Add the identity to a failed check: the account matters most if its credentials are not accepted."""
     return outcome if isinstance(outcome, JudgedMember) else replace(outcome, who=whose(member))

@@ -1,4 +1,4 @@
-"""Many clusters judged together, in every format."""
+"""Report of a fleet, in every format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kubectl_eksdoc.report.text import Row as Cells
 
 from .clusters import FleetPlan, Row, Standing
 
-# A fleet in sentences.
+# Sentences
 
 
 _STANDINGS = {
@@ -44,7 +44,7 @@ def in_short(plan: FleetPlan) -> str:
 
 
 def first(row: Row) -> str:
-    """What is in the way first, in words; "" where nothing is."""
+    """Describe the first obstacle; "" if there is none."""
     if isinstance(row.outcome, UnjudgedMember):
         return row.outcome.reason
     if row.first is not None:
@@ -52,7 +52,7 @@ def first(row: Row) -> str:
     return "" if row.standing is Standing.CLEAN else row.outcome.verdict
 
 
-# The tables of a fleet, whatever draws them.
+# Tables
 
 
 NOTHING = "-"
@@ -69,7 +69,7 @@ _LONGEST_NAME, _LEAST_SAID = 24, 20
 
 
 def clusters(plan: FleetPlan, full: bool) -> Drawn:
-    """One row a cluster, the worst first. `full`: with where each was reached, and what its command exits with."""
+    """One row per cluster, the worst first. `full`: with context, observation time and exit code."""
     names = _names(plan, full)
     return columns_of(
         "",
@@ -86,7 +86,7 @@ def clusters(plan: FleetPlan, full: bool) -> Drawn:
 
 
 def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
-    """What they are called in a table: of an ARN the cluster's own name, where no other is called so."""
+    """Return the names in a table: of an ARN only the cluster's own name, if it is unique."""
     short = {row.member.name: row.member.name.rpartition(":cluster/")[2] for row in plan.rows}
     every = list(short.values())
     return {name: name if full or every.count(cut) > 1 else cut for name, cut in short.items()}
@@ -116,7 +116,7 @@ def _count(number: int) -> str:
 
 @frozen
 class FleetReport(CommandReport):
-    """`command`: that judged each of them."""
+    """`command`: the command that checked each cluster."""
 
     of = "a fleet"
 
@@ -152,7 +152,7 @@ def _alone(plan: FleetPlan) -> str:
 
 
 def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
-    """Why some could not be judged, whole: in a row of the table it is cut."""
+    """Yield why clusters could not be judged, in full: a table row truncates it."""
     for row in plan.rows:
         if isinstance(row.outcome, UnjudgedMember):
             said = f"✗ {row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
@@ -161,7 +161,7 @@ def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
                 yield Line(f"→ {row.outcome.hint}", indent=4)
 
 
-# A fleet as ``-o json`` and ``-o yaml`` print it.
+# JSON and YAML output
 
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
@@ -186,7 +186,7 @@ class _Fails(Printed):
 
 
 class _Member(Printed):
-    """One cluster. What is not known of it is null."""
+    """One cluster. Unknown values are null."""
 
     called = {"version": "server_version", "result": "document"}
 
@@ -213,7 +213,7 @@ class _Member(Printed):
     }
 
     name: Text
-    """Of its row; no two are alike."""
+    """Name of its row; names are unique."""
     context: Text | None
     cluster: Text | None
     account: Text | None
@@ -223,16 +223,16 @@ class _Member(Printed):
     observed_at: Moment | None
     standing: Standing
     exit_code: _ExitCode
-    """As the command alone would exit with for it."""
+    """Exit code of the command for this cluster alone."""
     reason: Text | None
     """Why it could not be judged; null: it was."""
     hint: Text | None
-    """What to try then."""
+    """What to try in that case."""
     fail: _Fails | None
-    """How many findings fail, by severity."""
+    """Number of failing findings by severity."""
     unknown: Count | None
     first: Text | None
-    """What is in the way first, in words; null: nothing is."""
+    """The first obstacle, in words; null: there is none."""
     result: (
         Annotated[
             dict[str, Any],
@@ -248,13 +248,13 @@ class _Member(Printed):
         ]
         | None
     )
-    """Its own document, as the command alone prints it; its kind has a schema of its own. Null: it could not be
-    judged."""
+    """Its own document, as the command for this cluster alone prints it; its kind has its own schema. Null: it could
+    not be judged."""
     unverified: (
         Annotated[tuple[Literal["cluster", "region"], ...], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
         | UnsetType
     )
-    """Names that the command line alone says: neither AWS nor what was read confirmed them."""
+    """Names that come from the command line alone: neither AWS nor the cluster confirmed them."""
 
     @classmethod
     def of(cls, facts: Row) -> _Member:
@@ -262,7 +262,7 @@ class _Member(Printed):
         return cls.filled(
             outcome,
             ClusterResult.of(outcome.who),
-            None,  # of one that was not judged nothing else is known
+            None,  # nothing else is known about a cluster that was not judged
             name=facts.member.name,
             context=outcome.who.context or facts.member.context,
             standing=facts.standing,
@@ -287,7 +287,7 @@ class _Finding(Printed, forbid_unknown_fields=False):
 
     @classmethod
     def of(cls, facts: Any) -> Any:
-        """It is of JSON's types already, and may have fields that only its command knows."""
+        """Return the finding unchanged: it has JSON types already, and may have fields that only its command knows."""
         return facts
 
 
@@ -309,11 +309,11 @@ class FleetResult(KindResult):
     members: Annotated[tuple[_Member, ...], Meta(min_length=1)]
     """The worst first."""
     findings: tuple[_Finding, ...]
-    """Those of all members."""
+    """The findings of all members."""
 
 
 def _findings(row: Row) -> Iterator[dict[str, Any]]:
-    """As its own document has them, each with whose it is."""
+    """Yield the findings of its document, each with the name of the member."""
     if isinstance(row.outcome, JudgedMember):
         for found in row.outcome.document.get("findings") or ():
             if isinstance(found, dict):

@@ -1,6 +1,6 @@
-"""This machine: files, the clock, the terminal.
+"""This machine: files, processes, signals, caches.
 
-Belongs here: reading dumps from files, folders, archives and standard input; reading a saved plan;
-a run's journal on disk; pictures of clusters for the next time; the user's hook commands and keys.
-Never here: the cluster's network, a rule, a layout.
+Belongs here: reading dumps from files, folders, archives and standard input; reading saved plans; journals of runs on
+disk; cached views of clusters; the user's hook commands and key bindings.
+Never here: access to the cluster, rules, layouts.
 """

@@ -1,6 +1,6 @@
-"""Opens what a snapshot is kept in (file, folder, tar, stdin) as a sequence of JSON parts, never writing to disk.
+"""Snapshot containers (file, folder, tar, stdin) as a sequence of JSON parts. Nothing is extracted to disk.
 
-What an archive holds is read where it lies: names in it are only shown, so ``../`` in them does nothing.
+Names in an archive are only displayed, so ``../`` in them has no effect.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class BadArchive(ValueError):
 
 @frozen
 class ArchiveLimits:
-    """What is taken for a dump and not for a bomb.
+    """Limits that tell a dump from a decompression bomb.
 
-    `ratio` is unpacked bytes per packed byte, looked at from `ratio_from` bytes on: deflate can reach 1032,
-    dumps of replicas that are all alike reach about 100.
+    `ratio` is decompressed bytes per compressed byte, checked once `ratio_from_bytes` are decompressed: deflate can
+    reach 1032, dumps of identical replicas reach about 100.
     """
 
     unpacked: int = 64 << 30
@@ -53,7 +53,7 @@ class ArchiveLimits:
 
 BOUNDS = ArchiveLimits()
 DAMAGE = (tarfile.TarError, EOFError, ValueError, LookupError, OverflowError, RecursionError)
-"""What tarfile raises of headers that contradict themselves; RecursionError: of thousands, one behind the other."""
+"""Exceptions of tarfile for contradictory headers; RecursionError: for thousands of consecutive headers."""
 LARGEST_WHOLE = 256 << 20
 
 
@@ -63,11 +63,11 @@ class Readable(Protocol):
 
 @frozen
 class ArchivePart:
-    """One JSON text. `stem` is its file name without folder and ending; `again` is None where it can be read only once;
-    `entry` is its path in the archive or below the folder, "" of a file by itself.
+    """One JSON text. `stem` is its file name without folder and suffix; `reread` is None if it can be read only once;
+    `entry_path` is its path in the archive or below the folder, "" for a single file.
 
-    `chunks` and `again` raise BadArchive or OSError while they are iterated. Of an archive, the chunks must
-    be read before the next part is asked for.
+    `chunks` and `reread` raise BadArchive or OSError during iteration. In an archive, the chunks must be consumed
+    before the next part is requested.
     """
 
     name: str
@@ -78,11 +78,11 @@ class ArchivePart:
 
 
 def parts(path: str, bounds: ArchiveLimits = BOUNDS) -> Iterator[ArchivePart]:
-    """Everything in `path` that is called *.json or *.json.gz, or `path` itself; "-" is stdin.
+    """All files in `path` named *.json or *.json.gz, or `path` itself; "-" is stdin.
 
     Raises:
         OSError: the path cannot be opened.
-        BadArchive: it is a damaged archive, or one that unpacks without bounds.
+        BadArchive: it is a damaged archive, or exceeds the limits.
     """
     if "\0" in path:
         raise BadArchive("its path has a null character")
@@ -104,7 +104,7 @@ def parts(path: str, bounds: ArchiveLimits = BOUNDS) -> Iterator[ArchivePart]:
 
 
 def whole(part: ArchivePart, called: str = "") -> bytes:
-    """All of it at once. Raises BadArchive: it is larger than anything this tool writes so."""
+    """All bytes of a part. Raises BadArchive: it is larger than any file that this tool writes."""
     read = bytearray()
     for chunk in part.chunks():
         read += chunk
@@ -114,7 +114,7 @@ def whole(part: ArchivePart, called: str = "") -> bytes:
 
 
 def _of_folder(path: str, bounds: ArchiveLimits) -> Iterator[ArchivePart]:
-    """Regular files only: a named pipe would be waited on for ever."""
+    """Regular files only: reading a named pipe could block for ever."""
 
     def refuse(error: OSError) -> None:
         raise error
@@ -137,7 +137,7 @@ def _file_chunks(path: str, bounds: ArchiveLimits) -> Iterator[bytes]:
 
 
 def _tar_opener(path: str, bounds: ArchiveLimits) -> Callable[[int], Iterator[bytes]]:
-    """Reads the entry with that number once more, from the start of the archive."""
+    """A function that reads the entry with a given number again, from the start of the archive."""
 
     def open_entry(index: int) -> Iterator[bytes]:
         with open(path, "rb", buffering=0) as raw:
@@ -152,7 +152,7 @@ def _tar_opener(path: str, bounds: ArchiveLimits) -> Callable[[int], Iterator[by
 def _of_tar(
     stream: Readable, name: str, opener: Callable[[int], Iterator[bytes]] | None, bounds: ArchiveLimits
 ) -> Iterator[ArchivePart]:
-    """The JSON entries of a tar that is read from front to back."""
+    """The JSON entries of a tar archive, read as a stream."""
     number = 0
     source: Any = stream
     try:
@@ -192,11 +192,12 @@ def _tar_part(
 
 
 class TarHeader(tarfile.TarInfo):
-    """tarfile ends quietly at a damaged header after the first; an archive cut there must not look complete."""
+    """Rejects damaged headers: tarfile stops silently at a damaged header after the first, so a truncated archive would
+    look complete."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        # The one step that every CPython's tarfile takes between reading a header and believing its size, follow-up
-        # headers included; `frombuf` is passed by in the releases that bound the number of those.
+        # Every CPython version calls this method between reading a header (also a follow-up header) and using its size;
+        # `frombuf` is bypassed in the releases that limit the number of follow-up headers.
         if self.type in _LONG_HEADERS and self.size > LONGEST_NAME:
             raise BadArchive(f"the tar archive has a header of {self.size:,} bytes")
         return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
@@ -212,7 +213,7 @@ class TarHeader(tarfile.TarInfo):
 
 
 class _Counted:
-    """Counts what is read of a packed file."""
+    """Counts the bytes read from a compressed file."""
 
     def __init__(self, inner: Readable) -> None:
         self._inner = inner
@@ -225,7 +226,7 @@ class _Counted:
 
 
 class Gunzip:
-    """Unpacks gzip, within bounds."""
+    """Decompresses gzip within the limits."""
 
     def __init__(self, packed: Readable, bounds: ArchiveLimits) -> None:
         self._bounds = bounds
@@ -248,7 +249,7 @@ class Gunzip:
 
 
 class _Joined:
-    """What was already read, and then the rest."""
+    """The bytes that were already read, then the rest of the stream."""
 
     def __init__(self, head: bytes, rest: Readable) -> None:
         self._head = io.BytesIO(head)
@@ -259,14 +260,14 @@ class _Joined:
 
 
 def _unpacked(raw: Readable, bounds: ArchiveLimits) -> tuple[Readable, bool]:
-    """`raw` without its gzip, if it has one: told by its first bytes, whatever the name says."""
+    """`raw` decompressed if its first bytes are those of gzip, whatever its name; and whether they are."""
     head = _exactly(raw, len(_GZIP))
     joined = _Joined(head, raw)
     return (Gunzip(joined, bounds), True) if head == _GZIP else (joined, False)
 
 
 def _exactly(stream: Readable, size: int) -> bytes:
-    """`size` bytes, fewer only at the end: a pipe gives what it has."""
+    """`size` bytes, fewer only at the end of the stream: a pipe may return less per read."""
     data = b""
     while len(data) < size:
         more = stream.read(size - len(data))
@@ -296,7 +297,7 @@ def _is_tar(head: bytes) -> bool:
 
 
 def standard_input() -> io.FileIO:
-    """Its bytes, unbuffered: a read gives what is there.
+    """The bytes of standard input, unbuffered: a read returns the available bytes.
 
     Raises:
         OSError: it is closed.
@@ -311,7 +312,7 @@ def _holds_json(name: str) -> bool:
 
 
 def _hidden(name: str) -> bool:
-    """Also the ``._name`` companions that macOS puts into archives."""
+    """True also for the ``._name`` files that macOS adds to archives."""
     return name.startswith(".")
 
 

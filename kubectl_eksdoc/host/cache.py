@@ -1,7 +1,7 @@
-"""What was seen of clusters, kept for the next time: it may be lost at any time, and what is damaged was never there.
+"""Caches of cluster data for later commands. They may be deleted at any time; a damaged file counts as missing.
 
-Belongs here: pictures of clusters for the screens, names for completion, and the files that hold them.
-Never here: asking a cluster.
+Belongs here: views of clusters for the screens, names for completion, DNS measurements, and their files.
+Never here: requests to a cluster.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from kubectl_eksdoc.model.snapshots import LastView
 from .documents import DocumentFields, Unfit
 from .journals import state_folder
 
-# Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
+# Cache files: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
 
 
 _KEY = re.compile(r"[0-9a-f]{16,64}\Z")
 
 
 def cache_folder(environ: Mapping[str, str], home: str) -> Path | None:
-    """By the XDG Base Directory Specification 0.8, which has relative paths ignored; None where there is no home."""
+    """The cache folder by the XDG Base Directory Specification 0.8, which ignores relative paths; None if there is no
+    home."""
     cache = environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):
         if not os.path.isabs(home):
@@ -43,8 +44,8 @@ def cache_folder(environ: Mapping[str, str], home: str) -> Path | None:
 
 
 class CacheFiles:
-    """Those with one `ending`: at most `most`, of which the one that was written longest ago goes first, each of at
-    most `largest` bytes. A key is a digest in hex."""
+    """The cache files with one `suffix`: at most `max_files`, each of at most `max_bytes`; the file that was written
+    longest ago is removed first. A key is a hexadecimal digest."""
 
     def __init__(self, folder: Path, ending: str, most: int, largest: int) -> None:
         self._folder = folder
@@ -53,7 +54,7 @@ class CacheFiles:
         self._largest = largest
 
     def of(self, key: str) -> bytes | None:
-        """None where there is none, or none that can be used."""
+        """The content of a file; None if it is missing or unusable."""
         try:
             with open(self._path(key), "rb") as file:
                 content = file.read(self._largest + 1)
@@ -62,8 +63,8 @@ class CacheFiles:
             return None
 
     def keep(self, key: str, content: bytes) -> None:
-        """Whoever reads it meanwhile finds the old one or this one, whole. Only its owner may. What cannot be written
-        is not kept."""
+        """Replace the file atomically: a concurrent reader sees the old or the new content. Only the owner can read it.
+        Content that is too large or cannot be written is dropped."""
         if len(content) > self._largest:
             return
         with suppress(OSError, ValueError):
@@ -74,7 +75,7 @@ class CacheFiles:
             self._bound()
 
     def _path(self, key: str) -> Path:
-        """Raises ValueError: that is no key."""
+        """Raises ValueError: `key` is not a hexadecimal digest."""
         if not _KEY.match(key):
             raise ValueError(key)
         return self._folder / f"{key}{self._ending}"
@@ -94,11 +95,11 @@ class CacheFiles:
     def _bound(self) -> None:
         kept = sorted(self._folder.glob(f"*{self._ending}"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in kept[self._most :]:
-            with suppress(OSError):  # another process took it away
+            with suppress(OSError):  # another process removed it
                 path.unlink()
 
 
-# Names that were seen in clusters, kept for the next press of Tab.
+# Names of objects for shell completion.
 
 
 VERSION = 1
@@ -109,16 +110,17 @@ ASKING = ".asking"
 _SMALL = 64
 
 FRESH_S = 60.0
-"""So long nobody is asked again."""
+"""Cached names are fresh for this long; the cluster is not queried again."""
 FAILED_S = 15.0
-"""So long nobody is asked again where there was no answer: whoever logs in meanwhile need not wait for a minute."""
+"""After a failed query, the next one is delayed by this time only: a user who logs in meanwhile need not wait a
+minute."""
 LONGEST_S = 86_400.0
-"""So long names are offered if nobody answers."""
+"""Names are offered up to this age if the cluster does not respond."""
 
 
 @frozen
 class CachedNames:
-    """`asked` is when they were asked for last, `seen` when there was an answer; seconds since 1970."""
+    """`requested_at`: time of the last query; `received_at`: time of the last response; in seconds since 1970."""
 
     names: tuple[Name, ...]
     asked: float
@@ -132,14 +134,14 @@ class CachedNames:
 
 
 class KnownNames:
-    """`key` is a digest, in hex, of all that makes out what is asked, and who asks."""
+    """Cached names. `key` is a hexadecimal digest of the query and of the user's identity."""
 
     def __init__(self, folder: Path) -> None:
         self._files = CacheFiles(folder, ENDING, MOST, LARGEST)
         self._asking = CacheFiles(folder, ASKING, MOST, _SMALL)
 
     def of(self, key: str) -> CachedNames | None:
-        """None where there are none, or none that can be used."""
+        """The cached names; None if they are missing or unusable."""
         content = self._files.of(key)
         return None if content is None else known_in(content)
 
@@ -147,7 +149,7 @@ class KnownNames:
         self._files.keep(key, content_of(known))
 
     def asked_for(self, key: str, now: float) -> float:
-        """The seconds since somebody began to ask to whom nothing has been said yet; infinite where nobody did."""
+        """Seconds since a query began that has not been answered; infinite if there is none."""
         try:
             begun = float(self._asking.of(key) or b"nan")
         except ValueError:
@@ -166,19 +168,19 @@ def content_of(known: CachedNames) -> bytes:
 
 
 def known_in(content: bytes) -> CachedNames | None:
-    """None: it is not what `content_of` of this version makes."""
+    """The decoded names; None if `content` was not written by `encode_names` of this version."""
     try:
         fields = _fields(content)
         names = tuple(Name(each.text("name"), each.text_or_empty("about")) for each in fields.each("names"))
         return CachedNames(names, _seconds(fields, "asked"), _seconds(fields, "seen"))
-    except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
+    except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or InvalidDocument
         return None
 
 
 def _fields(content: bytes) -> DocumentFields:
     """
     Raises:
-        ValueError, RecursionError: it is of another version, or none of ours.
+        ValueError, RecursionError: the content has another version or another format.
     """
     document: object = json.loads(content)
     fields = DocumentFields(document if isinstance(document, dict) else {})
@@ -194,34 +196,33 @@ def _seconds(fields: DocumentFields, key: str) -> float:
     return float(value)
 
 
-# Pictures of clusters that were seen, one file for each.
+# Cached views of clusters, one file for each.
 #
-# A cache: what cannot be read, is of another version or is damaged is as if it were not there, and what cannot be
-# written is not kept.
+# A file that cannot be read, has another version or is damaged counts as missing; a write that fails is ignored.
 
 
 LARGEST_VIEW = 8 << 20
-"""Bytes of one file: some 20,000 nodes. What would be larger is not kept."""
+"""Bytes of one file: some 20,000 nodes. A larger view is not cached."""
 
 MOST_VIEWS = 20
-"""So many clusters are remembered; the one that was seen longest ago goes first."""
+"""Cached clusters; the one that was seen longest ago is removed first."""
 
 VIEW_ENDING = ".view"
 
 
 class LastViews:
-    """`key` is a digest, in hex, of all that makes out which cluster it is and who looks at it."""
+    """Cached views. `key` is a hexadecimal digest of the identity of the cluster and of the user."""
 
     def __init__(self, folder: Path) -> None:
         self._files = CacheFiles(folder, VIEW_ENDING, MOST_VIEWS, LARGEST_VIEW)
 
     def of(self, key: str) -> LastView | None:
-        """None where there is none, or none that can be used."""
+        """The cached view; None if it is missing or unusable."""
         content = self._files.of(key)
         return None if content is None else view_in(content)
 
     def keep(self, key: str, view: LastView) -> None:
-        """Whoever reads it meanwhile finds the old one or this one, whole. Only its owner may."""
+        """Replace the view atomically. Only the owner can read it."""
         self._files.keep(key, view_content_of(view))
 
 
@@ -232,7 +233,7 @@ def view_content_of(view: LastView) -> bytes:
 
 
 def view_in(content: bytes) -> LastView | None:
-    """None: it is not what `view_content_of` of this version makes."""
+    """The decoded view; None if `content` was not written by `encode_view` of this version."""
     from kubectl_eksdoc.objects.journal_lines import kept_in
 
     view = kept_in(content, VERSION, LastView)
@@ -240,24 +241,25 @@ def view_in(content: bytes) -> LastView | None:
     return view if all(each is None or each.tzinfo is not None for each in moments) else None
 
 
-# What ``coredns-lameduck --measure`` found out about propagation, one file for each CoreDNS, in the state folder.
+# Propagation measured by ``coredns-lameduck --measure``: one file for each CoreDNS, in the state folder.
 #
-# What cannot be read, is damaged or of another version is as if it were not there.
+# A file that cannot be read, is damaged or has another version counts as missing.
 
 
 _MOST, _LARGEST = 200, 4096
 
 
 def measured(uid: str, context: str, environ: Mapping[str, str]) -> Propagation | None:
-    """Of the CoreDNS whose Deployment has this `uid`, reached by this `context`; None where nothing is known.
-    The context tells a rehearsal from the cluster of its snapshot: both have the same uids."""
+    """The measurement for the CoreDNS Deployment with this `uid`, accessed by this `context`; None if there is none.
+    The context distinguishes a rehearsal from the cluster of its snapshot: both have the same UIDs."""
     files = _files(environ)
     content = files.of(_key(uid, context)) if uid and files is not None else None
     return None if content is None else _read(content)
 
 
 def keep(uid: str, context: str, found: Propagation, environ: Mapping[str, str]) -> None:
-    """What cannot be written is not kept. A loss is not forgotten for a run that lost nothing in the same time."""
+    """Save the measurement; a write that fails is ignored. A measurement without loss does not replace an earlier one
+    with loss unless it took longer."""
     files, before = _files(environ), measured(uid, context, environ)
     if before is not None and before.lost and not found.lost and found.seconds <= before.seconds:
         return
@@ -290,5 +292,5 @@ def _read(content: bytes) -> Propagation | None:
         return Propagation(
             fields.whole("seconds"), fields.whole("nodes"), fields.moment("measuredAt"), bool(fields.whole("lost"))
         )
-    except (ValueError, RecursionError):  # ValueError: not JSON, or Unfit
+    except (ValueError, RecursionError):  # ValueError: not JSON, or InvalidDocument
         return None

@@ -1,6 +1,7 @@
-"""A file of rows for the tables by which an upgrade is judged: YAML or JSON, as the records of the package.
+"""Files for ``check``: additional table rows (``--tables``) and suppressed findings (``--suppressions``), in YAML or
+JSON.
 
-A file of findings that somebody has decided to live with: YAML or JSON, each with a reason and a last day.
+Tables have the format of the package's own records. Each suppression has a reason and an end date.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ TABLES = "--tables"
 _NAMES = ("removed_apis", "custom_apis", "compatibility")
 _ROWS = f"Write an object with lists under {', '.join(_NAMES)}; docs/check.md has an example."
 _ROW_KEYS = ("api_version", "kind", "kinds", "name")
-"""What tells rows of a table apart."""
+"""Keys that identify a row of a table."""
 _T = TypeVar("_T")
 
 
 def _parsed(file: str, text: str, wanted: str) -> object:
-    """`file`: its flag and its path; `wanted`: what to write. Raises UsageError: it is neither YAML nor JSON."""
+    """`file`: its flag and its path; `hint`: what to write. Raises UsageError: it is neither YAML nor JSON."""
     try:
         return hand_written(text)
     except ValueError as error:
@@ -39,7 +40,7 @@ def read_tables(path: str) -> Tables:
     """The rows of the file, in its order.
 
     Raises:
-        UsageError: it cannot be read, or a row is not as it must be; the error names it.
+        UsageError: it cannot be read, or a row is invalid; the error names the row.
     """
     document = _parsed(f"{TABLES} {path}", read_text(path, TABLES, MOST_BYTES, _ROWS), _ROWS)
     if not isinstance(document, Mapping):
@@ -110,22 +111,22 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
 def read_suppressions(path: str, known: Collection[str]) -> tuple[Suppression, ...]:
-    """The entries of the file, in its order. `known`: the codes that there are.
+    """The entries of the file, in its order. `known_codes`: all finding codes.
 
     Raises:
-        UsageError: it cannot be read, or an entry is not as it must be; the error names it.
+        UsageError: it cannot be read, or an entry is invalid; the error names the entry.
     """
     document = _document(path, text_of(path))
     return tuple(_entry(f"{path}, entry {number}", each, known) for number, each in enumerate(document, 1))
 
 
 def text_of(path: str) -> str:
-    """As it stands in the file. Raises UsageError: it cannot be read."""
+    """The text of the file. Raises UsageError: it cannot be read."""
     return read_text(path, SUPPRESSIONS, MOST_BYTES, _WANTED)
 
 
 def _document(path: str, text: str) -> list[object]:
-    """A list, or an object with a list under ``suppressions``; an empty file has none."""
+    """The entries: a list, or an object with a list under ``suppressions``; an empty file has none."""
     found = _parsed(f"{SUPPRESSIONS} {path}", text, _WANTED)
     if isinstance(found, dict):
         found = next((found[key] for key in _LISTS if key in found), found)

@@ -1,6 +1,6 @@
-"""What kubectl runs for completions: a link ``kubectl_complete-X`` beside the program ``kubectl-X``.
+"""Completion for kubectl plugins: a link ``kubectl_complete-X`` beside the program ``kubectl-X``.
 
-Source: kubectl, pkg/cmd/plugin/plugin_completion.go: it is looked for on PATH, under the name of the plugin.
+Source: kubectl, pkg/cmd/plugin/plugin_completion.go: kubectl searches PATH for it by the name of the plugin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"kubectl-(eksdoc(?:_[a-z0-9_]+)?)(\.exe)?\Z")
 _LINKED = re.compile(r"kubectl_complete-(eksdoc(?:_[a-z0-9_]+)?)(\.cmd|\.exe)?\Z")
 _LARGEST = 64 << 10
 _MARKS = (b"kubectl_eksdoc", b"__complete")
-"""What a script of pip imports, and what a shim of this tool or of a packager says."""
+"""Text that identifies a script of this tool: the import in a script of pip, and the argument in a shim."""
 
 
 class CompleterState(Enum):
@@ -33,8 +33,8 @@ class CompleterState(Enum):
 
 @frozen
 class Completer:
-    """`plugin` as in the names of files: ``eksdoc_drain``; `target` is its program, "" where that is gone. `other`: the
-    path of another completer of that name that comes earlier on PATH, "" for none."""
+    """A completion program. `plugin` as in file names: ``eksdoc_drain``; `target` is the plugin's program, "" if it is
+    missing. `shadowed_by`: the path of another completer of that name earlier on PATH, "" for none."""
 
     plugin: str
     path: Path
@@ -45,7 +45,7 @@ class Completer:
 
 @frozen
 class Installed:
-    """`on_path`: kubectl finds what lies in `folder`."""
+    """`on_path`: kubectl finds the files in `folder`."""
 
     folder: Path
     on_path: bool
@@ -53,7 +53,7 @@ class Installed:
 
 
 def folder_of(argv0: str, environ: Mapping[str, str]) -> Path | None:
-    """Where this program was found: kubectl runs a plugin by its path. None: nowhere that could be told."""
+    """The folder of this program: kubectl runs a plugin by its path. None if it cannot be determined."""
     if _NAME.match(os.path.basename(argv0)):
         found = argv0 if os.path.dirname(argv0) else shutil.which(argv0, path=environ.get("PATH", ""))
     else:  # python -m kubectl_eksdoc
@@ -72,15 +72,15 @@ def installed_in(folder: Path, environ: Mapping[str, str]) -> Installed:
 
 
 def link(completer: Completer) -> None:
-    """Raises OSError: it cannot be made."""
-    if os.name == "nt":  # links need rights there; kubectl finds .cmd by PATHEXT
+    """Raises OSError: the link cannot be created."""
+    if os.name == "nt":  # links require privileges on Windows; kubectl finds .cmd by PATHEXT
         completer.path.write_text(f'@"%~dp0{completer.target}" __complete %*\r\n', encoding="utf-8", newline="")
     else:
         os.symlink(completer.target, completer.path)
 
 
 def unlink(completer: Completer) -> None:
-    """Raises OSError: it cannot be removed."""
+    """Raises OSError: the link cannot be removed."""
     completer.path.unlink()
 
 
@@ -115,20 +115,20 @@ def on_path(folder: Path, environ: Mapping[str, str]) -> bool:
     return os.path.realpath(folder) in map(os.path.realpath, folders)
 
 
-# The plugins that stand for one command each: links ``kubectl-eksdoc_X`` to the program ``kubectl-eksdoc`` beside it.
+# Entry points of single commands: links ``kubectl-eksdoc_X`` to the program ``kubectl-eksdoc`` beside them.
 #
-# krew installs a plugin of its own for each of them; with links one installation is enough. krew replaces the link
-# ``kubectl-eksdoc`` when it upgrades and leaves other files in its folder alone (krew, internal/installation/install.go
-# and upgrade.go), so that links to it lead to the new version.
+# krew installs a separate plugin for each entry point; with links one installation is enough. When krew upgrades, it
+# replaces the link ``kubectl-eksdoc`` and keeps other files in its folder (krew, internal/installation/install.go and
+# upgrade.go), so links to it point to the new version.
 
 
 COMMANDS = ("drain", "addon-diff", "imds-probe", "coredns-lameduck", "interruption", "check")
-"""Those that have an entry point, as in plugins.yaml."""
+"""The commands with an entry point, as in plugins.yaml."""
 _SUFFIX = ".exe" if os.name == "nt" else ""
 
 
 class EntryPointState(Enum):
-    """INSTALLED: krew or pip made it."""
+    """INSTALLED: by krew or pip."""
 
     LINK = "link"
     INSTALLED = "installed"
@@ -145,18 +145,18 @@ class EntryPoint:
 
 
 def entry_points(folder: Path) -> tuple[EntryPoint, ...]:
-    """Those of the program in `folder`."""
+    """The entry points of the program in `folder`."""
     paths = {each: folder / f"{PROGRAM}_{each.replace('-', '_')}{_SUFFIX}" for each in COMMANDS}
     return tuple(EntryPoint(command, path, _entry_points_state(path)) for command, path in paths.items())
 
 
 def link_plugins(entry: EntryPoint) -> None:
-    """Raises OSError: it cannot be made."""
+    """Raises OSError: the link cannot be created."""
     os.symlink(f"{PROGRAM}{_SUFFIX}", entry.path)
 
 
 def unlink_plugins(entry: EntryPoint) -> None:
-    """Raises OSError: it cannot be removed."""
+    """Raises OSError: the link cannot be removed."""
     entry.path.unlink()
 
 

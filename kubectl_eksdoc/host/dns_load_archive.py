@@ -1,7 +1,7 @@
-"""The load generator as one file that Python runs: its own modules and, of dnspython, those that it needs.
+"""The DNS load generator as a Python zip archive: its own modules, and the modules of dnspython that it needs.
 
-The archive is carried by a ConfigMap, of which the API server takes no more than 1 MiB (core/validation,
-ValidateConfigMap). The same installation always makes the same bytes.
+The archive is stored in a ConfigMap; the API server limits it to 1 MiB (core/validation, ValidateConfigMap). The same
+installation always builds the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 20
 
 _PROGRAM, _DNS = "kubectl_eksdoc.dns_load", "dns"
 _TYPES = ("ANY.CNAME", "ANY.OPT", "ANY.SOA", "IN.A", "IN.AAAA")
-"""Of records that answers hold; dnspython imports them by name, and takes others as they are."""
+"""Record types in responses; dnspython imports them by name, and keeps other types as raw data."""
 
 _MAIN = f"""\
 import sys
@@ -35,7 +35,7 @@ def packed() -> bytes:
     """A zipapp: ``python3 dns-load.pyz --plan JSON``.
 
     Raises:
-        ConfigError: dnspython is not installed, or it would not fit.
+        ConfigError: dnspython is not installed, or the archive is too large.
     """
     files = {"__main__.py": _MAIN.encode(), f"{_PROGRAM.partition('.')[0]}/__init__.py": _NOTHING.encode()}
     program = _folder(_PROGRAM)
@@ -59,7 +59,7 @@ def packed() -> bytes:
 def _folder(package: str) -> Path:
     """
     Raises:
-        ConfigError: it is not installed.
+        ConfigError: the package is not installed.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -68,8 +68,8 @@ def _folder(package: str) -> Path:
 
 
 def _needed(root: Path, program: Path) -> list[Path]:
-    """Modules of dnspython that the load generator imports, those that they import as they are loaded, and record
-    types."""
+    """The modules of dnspython that the load generator imports, the modules that those import when loaded, and the
+    record types."""
     todo = [name for path in program.glob("*.py") for name in _imported(path)]
     todo += [f"{_DNS}.rdtypes.{name}" for name in _TYPES]
     found: dict[str, Path] = {}
@@ -84,7 +84,7 @@ def _needed(root: Path, program: Path) -> list[Path]:
 
 
 def _module(root: Path, name: str) -> Path | None:
-    """The file of a module of dnspython, None of anything else."""
+    """The file of a module of dnspython; None for any other module."""
     top, *rest = name.split(".")
     if top != _DNS:
         return None
@@ -93,7 +93,8 @@ def _module(root: Path, name: str) -> Path | None:
 
 
 def _imported(path: Path) -> Iterator[str]:
-    """Names that may be modules, imported when `path` is: not those within functions, which nothing of this calls."""
+    """Possible module names imported at the top level of `path`. Imports inside functions are skipped: the load
+    generator does not call those functions."""
     todo: list[ast.AST] = [ast.parse(path.read_bytes())]
     while todo:
         node = todo.pop()
@@ -107,7 +108,7 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def _licence() -> Iterator[tuple[str, bytes]]:
-    """Whoever hands on dnspython hands on its licence, too."""
+    """The licence of dnspython must be distributed with it."""
     for file in metadata.files("dnspython") or ():
         path = Path(str(file.locate()))
         if file.name.upper().startswith("LICENSE") and path.is_file():

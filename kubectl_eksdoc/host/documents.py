@@ -1,7 +1,7 @@
-"""Files of plain values that somebody, or another program, wrote: read whole and within bounds, or refused.
+"""Files of JSON, YAML and text that a user or another program wrote: read within size limits, and validated.
 
-Belongs here: JSON, YAML and text, packed or not, and their fields one by one.
-Never here: what the values mean.
+Belongs here: JSON, YAML and text, compressed or not, and access to their fields.
+Never here: the meaning of the values.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from yaml.events import Event
 
 
-# Reading a JSON object field by field: each value is of the form that is asked for, or the place is named.
+# Field access in a JSON object: each value has the requested type, or the error names its location.
 
 
 MOST = 10**9
-"""No count of a plan comes near it, and no time: it is 31 years of seconds."""
+"""An upper limit for counts and seconds: no count of a plan comes near it, and as seconds it is 31 years."""
 
 _LONGEST = 60
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
@@ -40,19 +40,19 @@ _Word = TypeVar("_Word", bound=Enum)
 
 
 class Unfit(ValueError):
-    """Something in the document is missing or of another form; the message says what and where."""
+    """A part of the document is missing or has the wrong type; the message says which part, and where."""
 
 
 def short(text: str) -> str:
-    """`text` as part of an error, cut where it is long."""
+    """`text` for an error message, shortened where it is long."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class DocumentFields:
-    """An object of the document; each method gives the value of a key that must be there.
+    """An object of the document. Each method returns the value of a required key.
 
     Raises:
-        Unfit: it is not there, or of another form.
+        InvalidDocument: the key is missing, or its value has another type.
     """
 
     def __init__(self, values: Mapping[str, object], where: str = "") -> None:
@@ -80,7 +80,7 @@ class DocumentFields:
         return "" if self.value(key) == "" else self.text(key)
 
     def text_or_null(self, key: str) -> str:
-        """Null is the empty text."""
+        """Null becomes the empty text."""
         return "" if self.value(key) is None else self.text(key)
 
     def word(self, key: str, words: type[_Word]) -> _Word:
@@ -140,7 +140,7 @@ class DocumentFields:
         return value
 
 
-# Texts that are packed to be sent along, and unpacked within bounds: gzip, without a time or a name in it.
+# gzip-compressed texts, without timestamp and file name; decompression is bounded.
 
 
 MAGIC = b"\x1f\x8b"
@@ -152,10 +152,10 @@ def packed(text: str) -> bytes:
 
 
 def unpacked(content: bytes, most: int) -> bytes:
-    """What is behind `content`, up to one byte more than `most`.
+    """The decompressed content, at most `max_bytes` + 1 bytes.
 
     Raises:
-        ValueError: it is broken, or not all of it.
+        ValueError: the data is damaged or truncated.
     """
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -164,36 +164,36 @@ def unpacked(content: bytes, most: int) -> bytes:
         raise ValueError(f"it is packed, and broken: {error}") from error
 
 
-# A document in YAML as ``-o yaml`` or a person writes it: plain mappings, lists, texts and numbers, nothing else.
+# YAML as written by ``-o yaml`` or by hand: plain mappings, lists, strings and numbers, nothing else.
 #
-# It is built from the parser's events, without recursion: libyaml's own loader crashes on what is nested too deeply,
-# and aliases would make a huge document of a short text.
+# The document is built from the parser's events without recursion: libyaml's own loader crashes on deep nesting, and
+# aliases could expand a short text to a huge document.
 
 
 _BEGIN = re.compile(rb"\s*(---|#|[A-Za-z]+:\s)")
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-"""By which UTF-8 of Windows and UTF-16 begin."""
+"""Byte order marks of UTF-8 (as Windows writes it) and UTF-16."""
 
 _WORDS: dict[str, object] = {"null": None, "~": None, "": None, "true": True, "false": False}
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _MERGED = "<<"
 _TAGS = (None, "!", "tag:yaml.org,2002:str")
-"""None, or that it is a text, which it is anyhow."""
+"""No tag, or the tag of a string, which changes nothing."""
 
 _Open: TypeAlias = "dict[str, object] | list[object]"
 
 
 def looks_like_yaml(content: bytes) -> bool:
-    """True for text that begins with ``key: ``: what is JSON, or binary, is something else."""
+    """True for text that begins with ``key: ``, as YAML does; JSON and binary data do not."""
     for mark in _MARKS:
         content = content.removeprefix(mark)
     return _BEGIN.match(content[:4096].replace(b"\0", b"")) is not None
 
 
 def hand_written(text: str) -> object:
-    """What a short file holds that somebody has written by hand, in YAML or JSON. Raises: as `plain_yaml`."""
-    # JSON is YAML, but for tabs, which some write into it.
+    """The content of a short file written by hand, in YAML or JSON. Raises: as `parse_plain_yaml`."""
+    # JSON is YAML, except for tabs.
     try:
         return plain_yaml(text.replace("\t", " ").encode("utf-8", "surrogatepass"))
     except ValueError as error:
@@ -201,20 +201,20 @@ def hand_written(text: str) -> object:
 
 
 def plain_yaml(content: bytes) -> object:
-    """None where there is nothing in it.
+    """The value of the document; None if it is empty.
 
     Raises:
-        ValueError: it is not YAML, or more of YAML than plain values; the message is one line.
+        ValueError: it is not YAML, or uses more of YAML than plain values; the message is one line.
     """
     return _read(content, None)
 
 
 def yaml_as_go_reads_it(content: bytes) -> object:
-    """As `plain_yaml`, and with aliases (``*name``, ``<<: *name``), which are one object in several places, so that
-    whoever reads it must not walk through all of it; of several documents the first one.
+    """As `parse_plain_yaml`, but with aliases (``*name``, ``<<: *name``): an aliased object appears in several places,
+    so a caller must not traverse all of the value. Only the first of several documents is read.
 
     Raises:
-        ValueError: as `plain_yaml`, or an alias leads nowhere, or into itself.
+        ValueError: as `parse_plain_yaml`; an undefined alias, or an alias inside its own anchor.
     """
     return _read(content, {})
 
@@ -230,7 +230,7 @@ def _read(content: bytes, named: dict[str, object] | None) -> object:
 
 
 def _first(events: Iterable[Event]) -> Iterator[Event]:
-    """Those of the first document: what is behind it is not even looked at."""
+    """The events of the first document; later documents are not parsed."""
     import yaml
 
     for event in events:
@@ -240,7 +240,7 @@ def _first(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _built(events: Iterable[Event], named: dict[str, object] | None) -> object:
-    """`named`: what aliases lead to, filled on the way; None where none are read."""
+    """`anchors`: the values of anchors, filled while parsing; None if aliases are not allowed."""
     import yaml
 
     open_ones: list[_Open] = []
@@ -276,7 +276,7 @@ def _of_alias(event: Event, named: Mapping[str, object], open_ones: Iterable[_Op
 
 
 def _merge(into: dict[str, object]) -> None:
-    """What is behind ``<<`` stands for what is not there itself."""
+    """Keys of the merged objects do not override keys of the object itself."""
     merged = into.pop(_MERGED)
     for each in merged if isinstance(merged, list) else [merged]:
         if not isinstance(each, dict):
@@ -286,7 +286,7 @@ def _merge(into: dict[str, object]) -> None:
 
 
 def _put(value: object, event: Event, into: _Open, keys: list[str | None]) -> None:
-    """The key that waits for its value is the last of `keys`."""
+    """The last of `pending_keys` is the key that waits for its value."""
     if isinstance(into, list):
         into.append(value)
     elif keys[-1] is not None:
@@ -297,7 +297,7 @@ def _put(value: object, event: Event, into: _Open, keys: list[str | None]) -> No
         if not isinstance(text, str):
             raise ValueError("a key of it is no text")
         if text in into:
-            # YAML forbids it: of two values the one that stands first would be passed over.
+            # YAML forbids duplicate keys: otherwise the first value would be ignored silently.
             raise ValueError(f"{short(text)!r} is twice in one object")
         keys[-1] = text
 
@@ -317,7 +317,7 @@ def _value(event: Event) -> object:
 
 
 def _scalar(text: str) -> object:
-    """As the core schema of YAML 1.2 has it, but for what JSON has not."""
+    """A scalar by the YAML 1.2 core schema, restricted to the types of JSON."""
     if text in _WORDS:
         return _WORDS[text]
     if _WHOLE.fullmatch(text):
@@ -325,21 +325,21 @@ def _scalar(text: str) -> object:
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-# A file in JSON that another program wrote, packed with gzip or not: read whole and within bounds, or refused in a
-# sentence.
+# JSON files of other programs, gzip-compressed or not: read within size limits, or refused with an error message.
 #
-# What is refused is said in the words of whoever asks for the file: each has an error of its own.
+# Each caller sets its own error class and wording.
 
 
 LARGEST = 256 << 20
-"""Bytes. A plan of 30,000 pods has some 15 MB, one of Terraform some 20 MB; what is no file may never end."""
+"""In bytes. A plan of 30,000 pods has some 15 MB, one of Terraform some 20 MB; a device or pipe may never end."""
 
 
 @frozen
 class JsonFile:
-    """`name` with its article, ``the baseline``; `no` what it is not where it cannot be decoded, ``no plan``. `make`
-    says how one is made; `empty` why it may be empty, "" for `make`. `flag`: "" where ``-`` is standard input.
-    `foreign`: begins of files that people take for it, each with what they are. `yaml`: it may be that as well."""
+    """A JSON file that a user names. `name` has its article (``the baseline``); `not_a` says what an undecodable file
+    is not (``no plan``). `create_hint` says how to create the file; `empty_hint` why it may be empty, "" for
+    `create_hint`. `flag`: "" if ``-`` is allowed for standard input. `foreign_formats`: magic bytes of files that users
+    mistake for it, each with a description. `yaml`: YAML is accepted as well."""
 
     name: str
     no: str
@@ -351,10 +351,10 @@ class JsonFile:
     yaml: bool = False
 
     def read(self, path: str) -> object:
-        """The document at `path`. The text may be UTF-16, as Windows PowerShell's > writes it.
+        """The document at `path`. Its encoding may be UTF-16, as Windows PowerShell's > writes it.
 
         Raises:
-            UsageError: as `error`: it cannot be opened, is too large, empty, or neither JSON nor what else it may be.
+            UsageError: of class `error`: the file cannot be opened, is too large, empty, or in no accepted format.
         """
         if path == "-" and self.flag:
             raise self.error(f"{self.flag} reads a file, not standard input", self.make)
@@ -364,14 +364,14 @@ class JsonFile:
     def _content(self, path: str, called: str) -> bytes:
         try:
             with standard_input() if path == "-" else opened(path) as file:
-                # Up to one byte more than is allowed; a pipe gives less at a time than it is asked for.
+                # Read up to one byte more than the limit; a pipe may return less than requested.
                 parts: list[bytes] = []
                 left = LARGEST + 1
                 while left > 0 and (part := file.read(left)):
                     parts.append(part)
                     left -= len(part)
                 content = b"".join(parts)
-        except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
             raise self.error(
                 f"cannot read {called}: {cause_of(error)}", "Check the path and its permissions."
             ) from error
@@ -400,25 +400,25 @@ class JsonFile:
             document: object = json.loads(content, parse_constant=no_number)
         except RecursionError as error:
             raise self.error(f"{called} is {self.no}: it is nested too deeply", self.make) from error
-        except ValueError as error:  # not JSON, not Unicode, or a number of thousands of digits
+        except ValueError as error:  # not JSON, not Unicode, or a number with thousands of digits
             what = f"{called} is not JSON, or not all of it: {short(str(error))}"
             raise self.error(what, self.make) from error
         return document
 
 
 def no_number(word: str) -> NoReturn:
-    """NaN could not be printed again."""
+    """Reject NaN and Infinity: JSON could not represent them in the output."""
     raise ValueError(f"{word} is no number in JSON")
 
 
-# A file of text that a flag names.
+# Text files that a flag names.
 
 
 def read_text(path: str, flag: str, most: int, wanted: str) -> str:
-    """The text of the file that `flag` names, of at most so many bytes; `wanted` says what to give instead.
+    """The text of the file that `flag` names, at most `max_bytes` long; `hint` says what to give instead.
 
     Raises:
-        UsageError: it cannot be read, is too large, or is no text in UTF-8.
+        UsageError: it cannot be read, is too large, or is not UTF-8 text.
     """
     if path == "-":
         raise UsageError(f"{flag} reads a file, not standard input", wanted)
@@ -430,5 +430,5 @@ def read_text(path: str, flag: str, most: int, wanted: str) -> str:
         return read.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{flag} {path} is no text in UTF-8", wanted) from error
-    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
         raise UsageError(f"{flag} {path} cannot be read: {cause_of(error)}", wanted) from error

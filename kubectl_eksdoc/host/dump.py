@@ -1,9 +1,10 @@
-"""Reads a cluster from a dump that kubectl made: a file, a folder or an archive of Lists.
+"""Snapshots and dumps: reads a cluster from a file, a folder or an archive of Lists made by kubectl, and writes
+snapshots.
 
-Writes a snapshot: an archive that tar and gzip know, made of pieces that are compressed each by itself, so that a
-list that is begun anew can be left out and what tells of the whole comes first.
+A snapshot is an archive for tar and gzip, made of separately compressed pieces: a list that was restarted can be left
+out, and the manifest comes first.
 
-Pieces go to a file without a name beside the one that is wanted, and only a whole one gets its name.
+Pieces are written to an unnamed temporary file in the target folder; only a complete snapshot gets its file name.
 """
 
 from __future__ import annotations
@@ -40,29 +41,29 @@ from .archive import (
 )
 
 MANIFEST = "eksdoc-manifest"
-"""The name of the first file in it, without ``.json``."""
+"""The name of the first file in the archive, without ``.json``."""
 LISTS, SCENES = "lists", "scenes"
 
 _GZIP = 16 + zlib.MAX_WBITS
 _LEVEL = 1
 _WAITING = 8
-"""So many pages may wait to be compressed: no more of a large cluster is held at once."""
+"""At most this many pages wait for compression, which limits the memory for a large cluster."""
 
 
 class SnapshotFile:
-    """A snapshot that is being made at `path`. Whoever opens it either finishes or drops it. Mutable."""
+    """Writes a snapshot to `path`. The caller must call `finish` or `discard`. Mutable."""
 
     def __init__(self, path: str) -> None:
         """
         Raises:
-            SnapshotError: nothing can be written there.
+            SnapshotError: the folder is not writable.
         """
         self._path = path
         self._replaces = os.path.lexists(path)
         beside = os.path.dirname(os.path.abspath(path))
         try:
-            # Without a name: whatever ends this process, nothing of it stays.
-            self._pieces: IO[bytes] = TemporaryFile(dir=beside)  # noqa: SIM115 - closed by `drop`
+            # An unnamed file disappears however this process ends.
+            self._pieces: IO[bytes] = TemporaryFile(dir=beside)  # noqa: SIM115 - closed by `discard`
         except OSError as error:
             raise self._unwritten(error) from error
         self._end = 0
@@ -72,26 +73,26 @@ class SnapshotFile:
         self._queue: list[tuple[tuple[str, str], Future[bytes]]] = []
 
     def page(self, scene: str, resource: Resource, body: bytes) -> None:
-        """A page of a list."""
+        """Add a page of a list."""
         key = scene, resource.full_name
         self._counts[key] = number = self._counts.get(key, 0) + 1
         self._add(key, f"{folder(scene)}{LISTS}/{resource.full_name}/{number:05}.json", body)
 
     def forget(self, scene: str, resource: Resource) -> None:
-        """The list is begun anew."""
+        """Drop the pages of a list that is read again."""
         key = scene, resource.full_name
         self._settle(0)
         self._where.pop(key, None)
 
     def file(self, scene: str, stem: str, body: bytes) -> None:
-        """Another file, ``stem.json``."""
+        """Add another file, ``stem.json``."""
         self._add((scene, stem), f"{folder(scene)}{stem}.json", body)
 
     def finish(self, manifest: bytes) -> int:
-        """The whole, with what it says of itself in front; its size in bytes.
+        """Write the complete snapshot, the manifest first; returns its size in bytes.
 
         Raises:
-            SnapshotError: it cannot be written; nothing of it is left then.
+            SnapshotError: it cannot be written; no partial file remains.
         """
         try:
             self._settle(0)
@@ -103,7 +104,7 @@ class SnapshotFile:
         return size
 
     def drop(self) -> None:
-        """What was not finished leaves nothing behind."""
+        """Close the temporary file; without `finish`, no file remains."""
         self._compressing.shutdown(cancel_futures=True)
         self._pieces.close()
 
@@ -135,7 +136,7 @@ class SnapshotFile:
         self._settle(_WAITING)
 
     def _settle(self, left: int) -> None:
-        """Write what is compressed, until no more than `left` pieces wait."""
+        """Write compressed pieces until at most `max_waiting` are in the queue."""
         while len(self._queue) > left:
             key, done = self._queue.pop(0)
             packed = done.result()
@@ -153,12 +154,12 @@ class SnapshotFile:
 
 
 def folder(scene: str) -> str:
-    """In the archive, "" or with a slash at its end."""
+    """The folder of a scene in the archive: "", or with a trailing slash."""
     return f"{SCENES}/{scene}/" if scene else ""
 
 
 def _packed(name: str, body: bytes) -> bytes:
-    """A file of the archive: its header, its bytes, and zeros up to the next block."""
+    """A tar member: header, content, and zeros up to the next block."""
     info = tarfile.TarInfo(name)
     info.size, info.mode = len(body), 0o600
     rest = -len(body) % tarfile.BLOCKSIZE
@@ -166,25 +167,25 @@ def _packed(name: str, body: bytes) -> bytes:
 
 
 def _compressed(*parts: bytes) -> bytes:
-    """As gzip does it, without a time in it."""
+    """A gzip member without a timestamp."""
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     return b"".join((*(packer.compress(part) for part in parts), packer.flush()))
 
 
-# Reads a snapshot that this tool has made: whole pages, and what it says of itself.
+# Reading snapshots of this tool: complete pages, and the manifest.
 
 
 _HINT = "Make or copy it again."
 _NEEDED = (NODES, PODS)
-"""Without them nothing can be told; a live cluster that does not give them ends a command, too."""
+"""Kinds without which no command works; also on a live cluster a command ends without them."""
 
 
 def snapshot_at(path: str) -> Snapshot | None:
-    """None where it is none of this tool's: then it may be a dump of kubectl's, and whoever reads that says so or why
-    not. Standard input is a dump.
+    """The manifest of a snapshot. None if `path` is no snapshot of this tool: it may be a dump of kubectl, whose reader
+    reports errors. Standard input is a dump.
 
     Raises:
-        SnapshotError: it is one, and cannot be read, or a newer tool has made it.
+        SnapshotError: the snapshot cannot be read, or was made by a newer version of this tool.
     """
     try:
         text = _manifest(path)
@@ -198,7 +199,7 @@ def snapshot_at(path: str) -> Snapshot | None:
 
 
 def _manifest(path: str) -> bytes | None:
-    """Of what is none, or cannot be opened, None."""
+    """The bytes of the manifest; None if `path` has none or cannot be opened."""
     if path == "-":
         return None
     if os.path.isdir(path):
@@ -210,10 +211,10 @@ def _manifest(path: str) -> bytes | None:
 
 
 def file_in(path: str, scene: str, stem: str) -> bytes | None:
-    """Of a scene; None where it has none.
+    """A file of a scene; None if the scene does not have it.
 
     Raises:
-        SnapshotError: it cannot be read.
+        SnapshotError: the snapshot cannot be read.
     """
     try:
         for part in parts(path, BOUNDS):
@@ -225,8 +226,8 @@ def file_in(path: str, scene: str, stem: str) -> bytes | None:
 
 
 class SnapshotFileReader:
-    """A `ports.ClusterReader` over one scene of such a snapshot. `progress` is told a resource's plural and its
-    objects so far; `raw` gets the objects."""
+    """A `ports.ClusterReader` for one scene of a snapshot of this tool. `progress` is called with a resource's plural
+    and the number of objects so far; `raw` receives the objects."""
 
     def __init__(
         self,
@@ -242,10 +243,10 @@ class SnapshotFileReader:
         self._raw, self._bounds = raw, bounds
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """All objects of `resources` that it holds.
+        """All objects of `resources` in the scene.
 
         Raises:
-            SnapshotError: it cannot be read, or holds less than it says of itself.
+            SnapshotError: the snapshot cannot be read, or has fewer objects than its manifest says.
         """
         collector = Collector(Source.SNAPSHOT, self._raw)
         counts = dict.fromkeys(resources, 0)
@@ -260,12 +261,13 @@ class SnapshotFileReader:
             raise self._unread(cause_of(error)) from error
         for resource, count in counts.items():
             collector.mark(resource, *self._state(resource, count))
-        # Whoever does not read namespaces does not know the cluster's uid, live or not.
+        # The cluster's UID is only known if namespaces are read, as on a live cluster.
         cluster = collector.cluster(replace(self._told.identity, uid=""), self._told.observed_at)
         return replace(cluster, notes=tuple(dict.fromkeys((*self._told.notes, *cluster.notes))))
 
     def _state(self, resource: Resource, count: int) -> tuple[ReadState, str]:
-        """Objects that stand in it twice, as those of a list that changed while it was read, are one."""
+        """The state of the read, and its detail. An object that appears twice, because its list changed during the
+        read, counts once."""
         was = self._told.read_of(resource)
         if resource in _NEEDED and (was is None or was.state is not ReadState.READ):
             raise self._unread(f"it has no list of {resource.plural}")
@@ -280,12 +282,12 @@ class SnapshotFileReader:
 
 
 def _folder_of(part: ArchivePart) -> str:
-    """As it was written, with a slash at its end: tar puts ``./`` in front of what it is given as a folder."""
+    """The folder as it was written, with a trailing slash: tar prefixes ``./`` when it archives a folder."""
     above, slash, _ = part.entry.removeprefix("./").rpartition("/")
     return above + slash
 
 
-# What AWS answered when a snapshot was made: a file in it, beside the lists of objects.
+# Recorded AWS responses: a file in the snapshot, beside the lists of objects.
 
 
 STEM = "aws-answers"
@@ -295,10 +297,11 @@ _PATH = "Check the path and its permissions."
 
 
 def aws_answers(path: str, bounds: ArchiveLimits = BOUNDS) -> bytes | None:
-    """None where there are none; standard input is read once, by whoever reads the cluster.
+    """The recorded AWS responses; None if there are none. Standard input can be read only once, by the reader of the
+    cluster.
 
     Raises:
-        SnapshotError: it cannot be opened or read.
+        SnapshotError: the snapshot cannot be opened or read.
     """
     if path == "-":
         return None
@@ -318,11 +321,11 @@ DUMP = (
     "hpa,svc,endpointslices,validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices,crd -A -o json"
     " > dump.json"
 )
-"""kubectl refuses the whole list where one kind is not served, so custom kinds are named beside it."""
+"""kubectl fails for the whole list if one kind is not served, so custom kinds are mentioned separately."""
 _CUSTOM = " and ".join(resource.plural for resource in kinds.ALL if resource.custom)
 _DUMP_HINT = f"A dump is made by (add {_CUSTOM} to the kinds where the cluster has them): {DUMP}"
 LONGEST = 1000
-"""Characters of a message: a name in a dump can be of any length."""
+"""Characters of a message: names in a dump can be of any length."""
 _HINTS = {
     StreamTrouble.EMPTY: "Was the dump's command interrupted? " + _DUMP_HINT,
     StreamTrouble.CUT: "The dump is incomplete; make it again. " + _DUMP_HINT,
@@ -339,12 +342,12 @@ _NOT_IN_FRONT = (
     "it is a snapshot of kubectl eksdoc that is truncated, comes from a pipe, or does not begin with its description"
 )
 _AS_WRITTEN = "Name its file, whole and as kubectl eksdoc snapshot wrote it."
-"""Its lists alone look like a dump, and would be taken for all that was read."""
+"""Single list files of a snapshot look like a dump, and would be taken for all of the data."""
 
 
 class SnapshotReader:
-    """A `ports.ClusterReader` over a dump. `progress` is told a resource's plural and its objects so far; `raw`
-    gets the objects."""
+    """A `ports.ClusterReader` for a dump of kubectl. `progress` is called with a resource's plural and the number of
+    objects so far; `raw` receives the objects."""
 
     def __init__(
         self,
@@ -359,10 +362,10 @@ class SnapshotReader:
         self._progress = progress
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """All objects of `resources` that the dump holds.
+        """All objects of `resources` in the dump.
 
         Raises:
-            SnapshotError: it cannot be opened, is not what kubectl prints, or has no nodes or no pods.
+            SnapshotError: it cannot be opened, is not output of kubectl, or has no nodes or no pods.
         """
         intake = DumpIntake(resources, self._progress, self._raw)
         skipped: list[str] = []
@@ -370,7 +373,7 @@ class SnapshotReader:
         try:
             for part in parts(self._path, self._bounds):
                 if part.stem == STEM:
-                    continue  # for whoever asks AWS
+                    continue  # the AWS session reads it
                 if part.stem == MANIFEST:
                     raise _error(f"cannot read the snapshot {self._path}: {_NOT_IN_FRONT}", _AS_WRITTEN)
                 lists += self._part(part, intake, skipped)
@@ -393,7 +396,7 @@ class SnapshotReader:
         return replace(cluster, notes=cluster.notes + tuple(map(_printable, skipped)))
 
     def _part(self, part: ArchivePart, intake: DumpIntake, skipped: list[str]) -> int:
-        """Take the Lists of one part; how many there were."""
+        """Read the Lists of one part; returns their number."""
         try:
             return _take(part, intake)
         except BadStream as error:
@@ -410,12 +413,13 @@ class SnapshotReader:
             raise _unopened(part.name, error) from error
 
     def _may_be_skipped(self, part: ArchivePart, error: BadStream, intake: DumpIntake) -> bool:
-        """Other JSON may lie in a folder, but not an object of a kind whose list is asked for."""
+        """A folder may contain other JSON files, but no object of a kind whose list is requested."""
         return part.name not in (self._path, "standard input") and bool(error.kind) and not intake.asks_for(error.kind)
 
 
 def _take(part: ArchivePart, intake: DumpIntake) -> int:
-    """Lists may name their kind after their items, as sorted keys do; such a part is read again, kinds known."""
+    """Read the Lists of a part. A List may name its kind after its items, as sorted keys do; then the part is read
+    again with known kinds."""
     done = _Done()
     try:
         return _feed(part, part.chunks(), intake, None, done)
@@ -430,7 +434,7 @@ def _take(part: ArchivePart, intake: DumpIntake) -> int:
 
 
 class _Done:
-    """Where in a part the first reading stopped."""
+    """The position in a part where the first pass stopped."""
 
     def __init__(self) -> None:
         self.lists = 0
@@ -440,7 +444,7 @@ class _Done:
 def _feed(
     part: ArchivePart, chunks: Iterator[bytes], intake: DumpIntake, known: list[ListHeader] | None, done: _Done
 ) -> int:
-    """Hand every item behind `done` to `intake`; the number of Lists in the part."""
+    """Pass every item after `position` to `intake`; returns the number of Lists in the part."""
     lists = items = 0
     for each in ListStream(chunks):
         if isinstance(each, StreamItem):
@@ -466,7 +470,7 @@ def _error(message: str, hint: str) -> SnapshotError:
 
 
 def _printable(text: str) -> str:
-    """Names come from the dump: none of them may move the terminal's cursor, or fill it."""
+    """Names in a dump are untrusted: they must not move the terminal's cursor or fill the screen."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,6 +1,7 @@
-"""What the process of one cluster has printed, as facts. It is a program of ours, and may be cut off all the same.
+"""Fleet members: one process for each cluster, its environment, and its output as facts.
 
-A file that names the clusters of a fleet: a list in YAML or JSON, or plain lines.
+Also reads the file that lists the clusters of a fleet: YAML, JSON or plain lines. The output of a member process may be
+truncated, although the process is this program.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from . import processes as endings
 from .documents import hand_written, no_number, read_text
 
 ANSWERS = (0, 1, 5)
-"""Exit codes with which there is an answer."""
+"""Exit codes with a result."""
 REFUSALS = (2, 3, 4, 70)
-"""Those that say why there is none: usage, the cluster, AWS, a bug."""
+"""Exit codes with an error message: usage, the cluster, AWS, a bug."""
 
 _BUG = 70
 _KILLED = -9
@@ -39,14 +40,15 @@ _NAMES = {
     **{name: name for name in ("context", "cluster", "account", "region", "uid")},
     "server_version": "serverVersion",
 }
-"""Of fields, in the document."""
+"""Fields of `Identity`, and their keys in the document."""
 _ERROR = "error: "
 _LONGEST = 1000
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\Z")
 
 
 def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
-    """`status`: as `subprocess` has it; `complaint`: the end of its stderr; `kind`: of the document that it prints."""
+    """The outcome of a member process. `exit_status`: as in `subprocess`; `stderr_tail`: the end of its stderr; `kind`:
+    of the document that it prints."""
     reason, hint = _complained(complaint)
     if status in REFUSALS:
         return UnjudgedMember(status, reason or f"its process ended with exit code {status} and said nothing", hint)
@@ -59,7 +61,7 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
     except (ValueError, RecursionError):
         read = {}
     document: Doc = read if isinstance(read, dict) else {}
-    whole = isinstance(document.get("findings"), list)  # without them nothing is known, and least that all is well
+    whole = isinstance(document.get("findings"), list)  # without findings the state is unknown, not healthy
     if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
         return UnjudgedMember(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
     unverified, moment = at(document, "metadata", "cluster", "unverified"), text_at(document, "metadata", "observedAt")
@@ -78,7 +80,7 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
 
 
 def _complained(text: str) -> tuple[str, str]:
-    """The last error, and what it says to try; without one the last line."""
+    """The last error and its hint; without an error the last line."""
     lines = [line.strip()[:_LONGEST] for line in text.split("\n")]
     begun = [number for number, line in enumerate(lines) if line.startswith(_ERROR)]
     if begun:
@@ -104,10 +106,10 @@ _SEVERITIES = {each.value for each in Severity}
 _STATUSES = {each.value for each in Status}
 
 
-# What the process that judges one cluster finds in its environment: never the credentials of another account.
+# The environment of a member process: it must not contain the credentials of another account.
 #
-# Sources: botocore, credentials.py (`create_credential_resolver`: keys in the environment come before the profile that
-# AWS_PROFILE names, and only a profile that is named otherwise comes before them); the AWS SDKs' reference,
+# Sources: botocore, credentials.py (`create_credential_resolver`: keys in the environment take precedence over the
+# profile of AWS_PROFILE; only an explicitly configured profile takes precedence over them); the AWS SDKs' reference,
 # "Environment variables support".
 
 
@@ -127,21 +129,22 @@ CREDENTIALS = (
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 )
-"""Whose they are is somebody else's account, for a member that names a profile of its own."""
+"""For a member with its own profile, these variables may hold credentials of another account."""
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "Environment": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     "EcsContainer": tuple(name for name in CREDENTIALS if name.startswith("AWS_CONTAINER_")),
 }
-"""What a profile says itself that it takes (``credential_source``) to assume its role with."""
+"""Credentials that a profile names itself (``credential_source``) to assume its role."""
 
 _PROFILE = "AWS_PROFILE"
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 def environment_of(member: Member, environ: Mapping[str, str], source: str = "") -> dict[str, str]:
-    """That of this process, but that the profile and the region of the member are the only ones where it has them. A
-    credential plugin is given it, too: the flags that we are given it never sees. `source`: one of `SOURCES`, or ""."""
+    """The environment of this process, but with only the profile and the region of the member where it has them.
+    Credential plugins inherit it; they do not see the flags of this process. `source`: a key of `CREDENTIAL_SOURCES`,
+    or ""."""
     found = dict(environ)
     if member.profile:
         for name in CREDENTIALS:
@@ -153,22 +156,22 @@ def environment_of(member: Member, environ: Mapping[str, str], source: str = "")
     return found
 
 
-# Each cluster of a fleet is judged by a process of its own.
+# One process for each cluster of a fleet.
 #
-# Credentials, environment and SDK sessions of one account never meet those of another, a crash takes nobody with it,
-# and a timeout can really end what hangs: the process has a session of its own, without a terminal on which a
-# credential plugin could ask, and is ended with all that it has started.
+# It isolates credentials, environment and SDK sessions of different accounts; a crash affects no other member; and a
+# timeout ends a process that hangs. The process has its own session, without a terminal on which a credential plugin
+# could prompt, and is terminated with all of its child processes.
 
 
 _CLUSTER, _MEMBER_PROCESS_BUG = 3, 70
 _LOOK_S = 0.05
 _REST_S = 5.0
-"""So long it may take to read what an ended process has left in its pipes; whom it left behind may hold them open."""
+"""Maximum time to read the pipes of an ended process; its child processes may keep them open."""
 
 
 def own_program() -> tuple[str, ...]:
-    """This program, as it was begun: with the same Python, and modules from the same places. ``python -m`` would also
-    look for them in the folder that somebody happens to work in."""
+    """The command line of this program, with the same Python and module paths. ``python -m`` would also search the
+    current directory."""
     places = [os.path.abspath(place) for place in sys.path]
     begin = f"import sys; sys.path[:] = {places!r}; from kubectl_eksdoc.launch import main; main()"
     return (sys.executable, "-c", begin)
@@ -176,7 +179,7 @@ def own_program() -> tuple[str, ...]:
 
 @frozen
 class MemberProcess:
-    """What the processes are begun with: `program`, and behind it the words for a member; the environment of each.
+    """Settings of all member processes: `program`, then the `arguments` for a member; the `environment` of each.
     `kind`: of the document that is expected."""
 
     words: Callable[[Member], Sequence[str]]
@@ -187,7 +190,7 @@ class MemberProcess:
 
 
 class MemberProcesses:
-    """The port `fleet.members.Members`. For one thread."""
+    """The port `fleet.members.MemberRunner`. For one thread."""
 
     def __init__(self, asked: MemberProcess) -> None:
         self._asked = asked
@@ -213,10 +216,10 @@ class MemberProcesses:
             return found
 
     def close(self) -> None:
-        """Those that run are ended.
+        """Terminate the running processes.
 
         Raises:
-            KeyboardInterrupt: somebody insists; they are killed at once.
+            KeyboardInterrupt: the user presses Ctrl-C again; they are killed at once.
         """
         self._closing.set()
         try:
@@ -232,13 +235,13 @@ class MemberProcesses:
             found = process.run(self._closing)
         except OSError as error:
             found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its process cannot be begun: {error.strerror or error}")
-        except Exception as error:  # whatever it is: it is about this member alone
+        except Exception as error:  # any error concerns this member only
             found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer cannot be read: {type(error).__name__}: {error}")
         self._ended.put((member, found))
 
 
 class _Process:
-    """Mutable: the process of one member, in a thread of its own."""
+    """The process of one member, in its own thread. Mutable."""
 
     def __init__(self, member: Member, asked: MemberProcess) -> None:
         self._member = member
@@ -248,7 +251,7 @@ class _Process:
     def run(self, closing: threading.Event) -> Outcome:
         """
         Raises:
-            OSError: there is no process to be had.
+            OSError: the process cannot be started.
         """
         if closing.is_set():
             return UnjudgedMember(_CLUSTER, "it was not asked any more")
@@ -270,7 +273,7 @@ class _Process:
                     stream.close()
 
     def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
-        """However much it prints meanwhile, it is read; whom it left behind may hold its pipes open."""
+        """Read all output until the process ends; its child processes may keep the pipes open."""
         begun_s = monotonic()
         ended_s: float | None = None
         while True:
@@ -291,7 +294,7 @@ class _Process:
         return outcome(process.returncode, printed, said.decode("utf-8", "replace"), self._asked.kind)
 
     def kill(self) -> None:
-        """At once, with all that it has started."""
+        """Kill the process with its child processes."""
         if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -302,13 +305,13 @@ FLAG = "--fleet"
 _LISTS = ("members", "fleet", "clusters", "contexts")
 _PATHS = ("kubeconfig", "snapshot")
 _STRUCTURED = re.compile(r"---|-(\s|$)|[\[{]|\S+:(\s|$)")
-"""How the first line of a document begins; that of plain lines is the name of a context."""
+"""Matches the first line of a YAML or JSON document; in a plain file that line is the name of a context."""
 _COMMENT = re.compile(r"(^|\s)#.*")
 
 
 def named_file(text: str) -> str:
-    """The path that `text` names, "" where it is no file: what begins with ``@``, ``./``, ``../``, ``/`` or ``~/``, and
-    whatever is a file here."""
+    """The path that `text` names: text that begins with ``@``, ``./``, ``../``, ``/`` or ``~/``, or the name of an
+    existing file; else ""."""
     if text.startswith("@"):
         return text[1:]
     if text.startswith(("./", "../", "/", "~/")):
@@ -317,7 +320,8 @@ def named_file(text: str) -> str:
 
 
 def read_fleet(path: str, wanted: str) -> list[object]:
-    """Its entries, as they are written; paths in them belong to the folder of the file. `wanted` says what to give.
+    """The entries as written; relative paths in them are resolved against the folder of the file. `hint` says what to
+    give.
 
     Raises:
         UsageError: it cannot be read, or holds no list.
@@ -345,8 +349,8 @@ def read_fleet(path: str, wanted: str) -> list[object]:
 
 
 def _path(value: object, folder: str) -> object:
-    """As the file's folder has it; what is no text is told of later."""
+    """The path, resolved against the file's folder; a value that is no text is reported later."""
     if not isinstance(value, str) or not value.strip():
         return value
     path = os.path.join(folder, os.path.expanduser(value.strip()))
-    return f"./{path}" if path.startswith("-") else path  # alone it would be standard input, or a flag
+    return f"./{path}" if path.startswith("-") else path  # a bare ``-`` would be standard input, and ``-x`` a flag

@@ -1,7 +1,7 @@
-"""Journals on this machine: of runs, and of changes.
+"""Journals of runs and changes on this machine.
 
-Belongs here: lines that are on the disk before what they say is done, and reading them back.
-Never here: what a journal means.
+Belongs here: lines that are synced to disk before the action that they announce; reading them.
+Never here: the meaning of a journal.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kubectl_eksdoc.model.change_journal import SavedChange
 from kubectl_eksdoc.model.journal import Entries, Entry, RunEvents, is_run_id
 from kubectl_eksdoc.objects.journal_lines import lines, read_events, read_lines
 
-# The journal of a run on this machine: a file of lines that is on the disk before anything is done.
+# The journal of a run: a file of lines, synced to disk before each action.
 #
-# A line that was cut off, by a crash or a full disk, spoils no other: what is appended next begins a line of its own.
+# A line truncated by a crash or a full disk does not damage other lines: the next append begins a new line.
 
 
 ENDING = ".jsonl"
@@ -29,17 +29,17 @@ Sync = Callable[[int], object]
 
 
 def runs_folder(environ: Mapping[str, str], home: str) -> Path:
-    """Where journals are kept: ``$XDG_STATE_HOME/eksdoc/runs``, else under ``~/.local/state`` (XDG Base Directory
-    Specification 0.8, which has relative paths ignored).
+    """The folder of run journals: ``$XDG_STATE_HOME/eksdoc/runs``, else under ``~/.local/state`` (XDG Base Directory
+    Specification 0.8, which ignores relative paths).
 
     Raises:
-        LocalJournalError: there is no home either.
+        LocalJournalError: HOME is not set either.
     """
     return state_folder(environ, home) / "runs"
 
 
 def state_folder(environ: Mapping[str, str], home: str) -> Path:
-    """Where all that this tool writes down is kept. Raises: as `runs_folder`."""
+    """The folder of everything that this tool stores. Raises: as `runs_folder`."""
     state = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
         if not os.path.isabs(home):
@@ -50,7 +50,7 @@ def state_folder(environ: Mapping[str, str], home: str) -> Path:
 
 
 def to_the_disk(descriptor: int) -> None:
-    """Returns when it is on the disk. macOS's fsync ends in the drive's cache (man 2 fsync)."""
+    """Returns once the data is on disk. On macOS, fsync only reaches the drive's cache (man 2 fsync)."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -64,21 +64,22 @@ def to_the_disk(descriptor: int) -> None:
 
 
 def for_its_owner(descriptor: int) -> None:
-    """Also a file that was there before, as one that was copied back, where the system knows that and allows it."""
+    """Restrict the file to its owner, also if it existed before, as after a restore; ignored where the system does not
+    support or allow it."""
     with suppress(OSError, AttributeError):
         os.fchmod(descriptor, 0o600)
 
 
 class LineFile:
-    """A file of lines in `folder`, opened to append to: it is made where it is missing, for its owner alone."""
+    """A file of lines in `folder`, opened for appending; created if missing, accessible to its owner only."""
 
     HINT = "Nothing is done that is not written down first. Make room, or choose another folder with XDG_STATE_HOME."
 
     def __init__(self, folder: Path, name: str, sync: Sync = to_the_disk) -> None:
-        """`sync` brings what a descriptor stands for onto the disk.
+        """`sync` flushes a file descriptor to disk.
 
         Raises:
-            LocalJournalError: it cannot be made or opened.
+            LocalJournalError: the file cannot be created or opened.
         """
         self.path = folder / name
         self._sync = sync
@@ -95,14 +96,14 @@ class LineFile:
             except OSError:
                 os.close(self._descriptor)
                 raise
-        except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
             raise self._failed("opened", error) from error
 
     def add(self, text: str) -> None:
-        """Lines in ASCII, each with its line end. They are on the disk when it returns.
+        """Append lines in ASCII, each with its newline. They are on disk when it returns.
 
         Raises:
-            LocalJournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
+            LocalJournalError: they are not on disk, or that is unknown; then this file accepts no more lines.
         """
         if self._broken:
             raise LocalJournalError(self._broken, self.HINT)
@@ -118,7 +119,7 @@ class LineFile:
         try:
             self._sync(self._descriptor)
         except OSError as error:
-            # What a failed fsync leaves on the disk is not known, and a second one may say that all is well.
+            # After a failed fsync, the state on disk is unknown, and a second fsync may report success.
             failed = self._failed("brought onto the disk", error)
             self._broken = failed.message
             raise failed from error
@@ -133,7 +134,7 @@ class LineFile:
             data = data[os.write(self._descriptor, data) :]
 
     def _take_back(self, why: str) -> None:
-        """What was written of lines that are not whole."""
+        """Remove a partially written line."""
         try:
             os.ftruncate(self._descriptor, self._size)
         except OSError:
@@ -144,26 +145,26 @@ class LineFile:
 
 
 class JournalFile(LineFile):
-    """One run's file."""
+    """The journal file of one run."""
 
     HINT = f"{LineFile.HINT[:-1]}; the cluster keeps a copy of the journal."
 
     def __init__(self, folder: Path, run: str, sync: Sync = to_the_disk) -> None:
-        """Raises LocalJournalError: it cannot be made or opened."""
+        """Raises LocalJournalError: the file cannot be created or opened."""
         if not is_run_id(run):
             raise LocalJournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
         super().__init__(folder, f"{run}{ENDING}", sync)
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """They are on the disk when it returns.
+        """Append entries. They are on disk when it returns.
 
         Raises:
-            LocalJournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
+            LocalJournalError: they are not on disk, or that is unknown; then this file accepts no more lines.
         """
         self.add(lines(entries))
 
     def entries(self) -> Entries:
-        """All that it has. Raises LocalJournalError: it cannot be read."""
+        """All entries. Raises LocalJournalError: the file cannot be read."""
         return _read(self.path)
 
 
@@ -171,8 +172,8 @@ EVENTS = ".events"
 
 
 def add_events(folder: Path, run: str, text: str) -> None:
-    """To what a run tells for a replay, beside its journal. It does not have to be on the disk when it returns: nothing
-    rests on it. Raises LocalJournalError: it cannot be written."""
+    """Append events of a run for replay, beside its journal. They are not synced to disk, because no action depends on
+    them. Raises LocalJournalError: they cannot be written."""
     file = LineFile(folder, f"{run}{EVENTS}", sync=lambda descriptor: None)
     try:
         file.add(text)
@@ -181,10 +182,10 @@ def add_events(folder: Path, run: str, text: str) -> None:
 
 
 def read_run(folder: Path, run: str) -> Entries:
-    """What this machine has of a run's journal; nothing where it has none.
+    """The local journal of a run; empty if there is none.
 
     Raises:
-        LocalJournalError: it is there and cannot be read.
+        LocalJournalError: it exists, but cannot be read.
     """
     return _read(folder / f"{run}{ENDING}") if is_run_id(run) else Entries()
 
@@ -200,15 +201,15 @@ def _read(path: Path) -> Entries:
 
 
 LARGEST = 256 << 20
-"""Bytes. The journal of a drain of 30,000 pods has some 20 MB; what is no file may never end."""
+"""In bytes. The journal of a drain of 30,000 pods has some 20 MB; a device or pipe may never end."""
 
 
 def read_recorded(path: str) -> Entries | RunEvents:
-    """A run as it was written down, wherever that lies: a journal, or what ``drain run -o json`` wrote; which of them
-    is seen by the lines. Where it is neither, what is wrong with its lines is in `Entries.dropped`.
+    """A recorded run from any file: a journal, or the output of ``drain run -o json``; the lines tell which. For any
+    other file, `Entries.dropped` describes the invalid lines.
 
     Raises:
-        LocalJournalError: it cannot be read, or there is none.
+        LocalJournalError: the file does not exist or cannot be read.
     """
     if not os.path.exists(path):
         raise LocalJournalError(
@@ -231,7 +232,7 @@ def _unreadable(path: Path | str, error: Exception) -> LocalJournalError:
 
 
 def runs(folder: Path) -> tuple[str, ...]:
-    """The runs of which this machine has a journal, sorted; none where the folder cannot be read."""
+    """The ids of runs with a journal on this machine, sorted; none if the folder cannot be read."""
     try:
         return _kept(folder)
     except OSError:
@@ -248,7 +249,7 @@ def _last_byte(descriptor: int) -> bytes:
 
 
 def _sync_folder(folder: Path, sync: Sync) -> None:
-    """So that the file is found after a power failure. Windows opens no folders."""
+    """Sync the folder, so that the file survives a power failure. Windows does not open folders."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -258,11 +259,11 @@ def _sync_folder(folder: Path, sync: Sync) -> None:
         os.close(descriptor)
 
 
-# The journals of changes on this machine: a file of lines for each, with what it was held against.
+# Journals of changes on this machine: a file of lines for each, with the values that the change was compared with.
 #
-# The first line has all that a later process needs: what was sent, what was there before, and what was predicted: of
-# texts that may be secrets, digests. The values of before stand beside it as they are, for there is no rollback
-# without them; so a file is its owner's alone.
+# The first line has all that a later process needs: the request, the previous state and the prediction; texts that may
+# be secrets are stored as digests. The previous values are stored beside it in plain text, because a rollback needs
+# them; so the files are accessible to their owner only.
 
 
 FORMAT = 1
@@ -270,12 +271,12 @@ LARGEST_CHANGE_JOURNAL = 64 << 20
 
 
 def changes_folder(environ: Mapping[str, str], home: str) -> Path:
-    """Raises LocalJournalError: there is no home."""
+    """Raises LocalJournalError: HOME is not set."""
     return state_folder(environ, home) / "changes"
 
 
 class ChangeJournalFile:
-    """A `changes.engine._Journal`. Mutable: it holds a file, which is made with the first entry."""
+    """A `changes.engine._Journal`. Mutable: the file is created with the first entry."""
 
     def __init__(self, folder: Path, ident: str) -> None:
         self._folder = folder
@@ -290,11 +291,11 @@ class ChangeJournalFile:
         self._file.add(json.dumps({"v": FORMAT, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n")
 
     def path_beside(self, ending: str) -> Path:
-        """Of another file of the same change."""
+        """The path of another file of the same change."""
         return self._folder / f"{self.id}{ending}"
 
     def beside(self, ending: str, text: str) -> Path:
-        """Write it, for its owner alone; a file that is there is written again.
+        """Write a file beside the journal, accessible to its owner only; an existing file is overwritten.
 
         Raises:
             LocalJournalError: it cannot be written.
@@ -312,10 +313,10 @@ class ChangeJournalFile:
 
 
 def read_change(folder: Path, ident: str) -> SavedChange:
-    """A line that was cut off is left out.
+    """The journal of a change, without truncated lines.
 
     Raises:
-        LocalJournalError: there is none of that name, or it cannot be read.
+        LocalJournalError: there is no such journal, or it cannot be read.
     """
     path = folder / f"{ident}{ENDING}"
     try:
@@ -334,7 +335,8 @@ def read_change(folder: Path, ident: str) -> SavedChange:
 
 
 def change_ids(folder: Path) -> tuple[str, ...]:
-    """The changes of which this machine has a journal, sorted. Raises LocalJournalError: the folder cannot be read."""
+    """The ids of changes with a journal on this machine, sorted. Raises LocalJournalError: the folder cannot be
+    read."""
     try:
         return _kept(folder)
     except FileNotFoundError:

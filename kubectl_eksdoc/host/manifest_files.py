@@ -1,4 +1,4 @@
-"""Manifests that the user names: files, folders with all that is below them, standard input (``-``)."""
+"""Manifest files: files, folders (recursively), and standard input (``-``)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .documents import read_text, yaml_as_go_reads_it
 
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
-"""Those that kubectl takes out of a folder."""
+"""Files that kubectl reads from a folder."""
 _TEMPLATED = re.compile(r"\.(?:ya?ml|json)(?:\.(?:gotmpl|tmpl|tpl|j2|jinja2?|erb))?\Z")
-"""The same, and templates of them, as Helmfile, Ansible and others name theirs."""
+"""The same, and templates of them, as named by Helmfile, Ansible and others."""
 
 
 @frozen
 class ManifestLimits:
-    """Bytes of one file, and how many files."""
+    """Bytes of one file, and the number of files."""
 
     size: int = 32 << 20
     files: int = 50_000
@@ -46,11 +46,11 @@ _HINT = "Name files or folders of manifests, or - for standard input."
 
 
 def read_manifests(paths: Sequence[str], bounds: ManifestLimits = BOUNDS) -> tuple[ManifestText, ...]:
-    """Each file once, in the order of `paths`, folders sorted. What is in a folder and cannot be read is named in its
-    place; files of a folder without an object are left out, unless none has any.
+    """Each file once, in the order of `paths`; folders are sorted. A file in a folder that cannot be read is reported
+    in its place; files of a folder without an object are left out, unless none has any.
 
     Raises:
-        UsageError: a path that was named is not there.
+        UsageError: a path that the user named does not exist.
     """
     found: dict[str, ManifestText] = {}
     for path, named in _files(paths):
@@ -79,7 +79,7 @@ def read_manifests(paths: Sequence[str], bounds: ManifestLimits = BOUNDS) -> tup
 
 
 def _more_of(path: str, found: Collection[str], bounds: ManifestLimits) -> str:
-    """What is not read of a chart, "" where its templates are all that it makes objects of."""
+    """The part of a chart that is not read; "" if its templates are its only source of objects."""
     folder = os.path.dirname(path)
     if not any(each.startswith(os.path.join(folder, "templates", "")) for each in found):
         return _TEMPLATES
@@ -93,11 +93,11 @@ def _more_of(path: str, found: Collection[str], bounds: ManifestLimits) -> str:
 
 
 def _elsewhere(path: str, found: Collection[str], bounds: ManifestLimits) -> str:
-    """What a kustomization takes that is not among the files that were `found`, "" where it is all there."""
+    """A resource of a kustomization that is not among `read_paths`; "" if all are."""
     try:
         given = yaml_as_go_reads_it(_bytes(path, bounds.size))
     except OSError:
-        return ""  # named as unread already
+        return ""  # already reported as unreadable
     except ValueError:
         return "what is unknown"
     given = given if isinstance(given, dict) else {}
@@ -112,7 +112,7 @@ def _elsewhere(path: str, found: Collection[str], bounds: ManifestLimits) -> str
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Each with whether it was named itself."""
+    """Each path, and whether the user named it explicitly."""
     roots = tuple(os.path.join(os.path.realpath(path), "") for path in paths if os.path.exists(path))
     for path in paths:
         if path == STDIN:
@@ -120,7 +120,7 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
             continue
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)
-        except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
             raise UsageError(f"-f {path} cannot be opened: {cause_of(error)}", _HINT) from error
         if not is_folder:
             yield path, True
@@ -130,8 +130,8 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _below(folder: str, roots: tuple[str, ...]) -> Iterator[str]:
-    """As ``kubectl apply -R`` goes through it: folders that are links are not gone into, hidden ones are. One that
-    cannot be opened, or is a link to what is below none of `roots`, is named as if it were a file."""
+    """Files below a folder, as ``kubectl apply -R`` walks it: symbolic links to folders are not followed, hidden
+    folders are entered. An unreadable folder, or a link to a folder outside of all `roots`, is returned like a file."""
     shut: list[str] = []
     for at, folders, files in os.walk(folder, onerror=lambda error: shut.append(str(error.filename))):
         yield from shut
@@ -149,18 +149,18 @@ def _may_be_manifest(name: str) -> bool:
 
 
 def _is_rendered(folder: str) -> bool:
-    """Whether it is the folder of a chart's templates, or below it."""
+    """Whether it is the templates folder of a chart, or below it."""
     chart, found, _ = os.path.join(os.path.abspath(folder), "").rpartition(f"{os.sep}templates{os.sep}")
     return bool(found) and os.path.exists(os.path.join(chart, _CHART))
 
 
 def _rendered(name: str) -> bool:
-    """Helm renders all files there, whatever their ending (helm pkg/engine/engine.go; pkg/ignore/rules.go)."""
+    """Helm renders all files there, whatever their suffix (helm pkg/engine/engine.go; pkg/ignore/rules.go)."""
     return not name.startswith(("_", ".")) and not name.endswith("NOTES.txt")
 
 
 def _read(path: str, bounds: ManifestLimits) -> ManifestText:
-    """Of a path that cannot be, why."""
+    """The manifest at `path`, or the reason why it cannot be read."""
     if os.path.islink(path) and os.path.isdir(path):
         return _unread(path, "it is a link to a folder, which is not read: name that folder, too")
     try:
@@ -186,18 +186,18 @@ def _unread(path: str, why: str) -> ManifestText:
     return ManifestText(path, unread=(Unread(0, why),))
 
 
-# The documents of a rendered manifest that a user names.
+# Documents of a rendered manifest that a user names.
 
 
 _TYPE = ("apiVersion", "kind")
 
 
 def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
-    """From a file, or from the YAML and JSON files of a folder. Of the folder of a chart from its templates: what Helm
-    has to fill in, or to fetch, is a document of the kind `HELM_TEMPLATE`.
+    """The documents of a file, or of the YAML and JSON files in a folder. For the folder of a chart, those of its
+    templates: a template or a dependency is represented by a document of the kind `HELM_TEMPLATE`.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: a file cannot be read.
     """
     folder, wanted = Path(path), "Give the output of helm template for the add-on's chart, or its published manifest."
     files = sorted(each for each in folder.glob("*") if each.suffix in ENDINGS) if folder.is_dir() else [folder]
@@ -223,7 +223,7 @@ def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
             items = found.get("items") if isinstance(found, dict) and found.get("kind") == "List" else [found]
             for each in items if isinstance(items, list) else []:
                 if each is None:
-                    continue  # between two separators
+                    continue  # an empty document between two separators
                 if not isinstance(each, dict) or not all(isinstance(each.get(name), str) for name in _TYPE):
                     raise UsageError(f"{flag} {file} has a document without apiVersion and kind", wanted)
                 docs.append(each)

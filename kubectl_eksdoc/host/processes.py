@@ -1,9 +1,9 @@
-"""The user's hook commands before and after a wave of a drain, and how this program is told to end.
+"""Hook commands before and after a wave of a drain, stop signals, and background work.
 
-A command is told what it is asked about by its environment: `EKSDOC_RUN`, `EKSDOC_WAVE` (from 1), `EKSDOC_WHEN`
-(before-wave or after-wave) and `EKSDOC_NODES` (names with spaces between them). The names are on its standard input,
-too, a line for each: where there are thousands the variable is left out, as systems limit its length. Exit status 0 is
-a yes, anything else a no.
+A hook command receives its context in environment variables: `EKSDOC_RUN`, `EKSDOC_WAVE` (from 1), `EKSDOC_WHEN`
+(before-wave or after-wave) and `EKSDOC_NODES` (names separated by spaces). The names are also on its standard input,
+one per line: for thousands of nodes the variable is omitted, because systems limit its length. Exit status 0 approves,
+any other status refuses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.actions import Act, Errand, Hook
 from kubectl_eksdoc.model.quantities import duration
 
-# The end of processes: of this one when it is told to end, of those that it started, and work that goes on after it.
+# Termination of processes: signals to this process, termination of child processes, and background work.
 
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -33,25 +33,27 @@ _SIGNAL_LOOK_S = 0.2
 
 
 def numbers() -> Iterator[signal.Signals]:
-    """Those that this system has."""
+    """The signals that this system supports."""
     return (getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
-# How often this process was told to end: by Ctrl-C, by kill, or as its terminal is closed.
+# Stop signals: Ctrl-C, kill, or the terminal closes.
 #
-# A run must not be torn apart by that: it looks here, and comes to its end. Only who insists interrupts it.
+# A run must not be interrupted in the middle of an action: it polls this counter and finishes by itself. Only repeated
+# signals interrupt it.
 
 
 INSISTING = 3
-"""The third time raises KeyboardInterrupt."""
+"""The third signal raises KeyboardInterrupt."""
 
 
 @contextmanager
 def told_to_stop() -> Iterator[Callable[[], int]]:
-    """Gives how often it was told so far; in the main thread. What is ignored stays so: nohup means it.
+    """Yield a function that returns the number of stop signals so far; in the main thread. Ignored signals stay
+    ignored, as with nohup.
 
     Raises:
-        KeyboardInterrupt: somebody insists.
+        KeyboardInterrupt: the user sends the signal repeatedly.
     """
     usual = (signal.SIG_DFL, signal.default_int_handler)
     taken = {number: before for number in numbers() if (before := signal.getsignal(number)) in usual}
@@ -74,31 +76,31 @@ def told_to_stop() -> Iterator[Callable[[], int]]:
 
 @contextmanager
 def told_to_end() -> Iterator[Callable[[], None]]:
-    """What waits for it, from now on and until the block ends; as `told_to_stop`."""
+    """Yield a function that blocks until a stop signal arrives within the block; raises as `told_to_stop`."""
     with told_to_stop() as times:
 
         def wait() -> None:
-            """By looking: what is told just before a thread begins to wait wakes nobody."""
+            """Polls: a signal just before a thread begins to wait would not wake it."""
             while not times():
                 sleep(_SIGNAL_LOOK_S)
 
         yield wait
 
 
-# A process with all that it has started: how it is ended.
+# Termination of a process and its child processes.
 
 
 KILL_S = 2.0
-"""So long it may take to end once it was told to."""
+"""Time between SIGTERM and SIGKILL."""
 
 
 def end(process: subprocess.Popen[bytes], kill_s: float = KILL_S) -> None:
-    """Told to end first, and made to if it does not; what it left behind as well. It must have been begun with
+    """Terminate the process group: SIGTERM, then SIGKILL. The process must have been started with
     `start_new_session`."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-        except (ProcessLookupError, PermissionError):  # macOS says so of what has ended
+        except (ProcessLookupError, PermissionError):  # macOS raises it for an ended process
             return
         try:
             process.wait(kill_s)
@@ -106,19 +108,18 @@ def end(process: subprocess.Popen[bytes], kill_s: float = KILL_S) -> None:
             continue
 
 
-# Work that goes on after this process has ended.
+# Background work that continues after this process.
 #
-# Whoever started it waits for the end of its pipes, so what goes on must hold none of them.
+# The parent of this process waits until its pipes are closed, so the background process must not hold them open.
 
 
 _BACKGROUND_LOOK_S = 0.01
 
 
 def begun(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
-    """Returns once `work` is done, `wait_s` later at the latest. It may go on for `longest_s` in all, and is then ended
-    with every program that it has started; what it raises is nobody's. Windows has no fork: there it ends with this
-    process.
-    """
+    """Run `work` in the background; returns once it is done, after `wait_s` at the latest. It may run for `max_s` in
+    total; then it is killed with its child processes. Its exceptions are ignored. Windows has no fork: there the work
+    ends with this process."""
     if not hasattr(os, "fork"):
         thread = threading.Thread(target=_quietly, args=(work,), daemon=True)
         thread.start()
@@ -127,10 +128,10 @@ def begun(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError, ValueError):
-                stream.flush()  # or it would be written twice
+                stream.flush()  # else the child would write it again
     try:
         child = os.fork()
-    except OSError:  # there may be no more processes
+    except OSError:  # the process limit may be reached
         return
     if child == 0:
         _alone(work, longest_s)
@@ -141,7 +142,7 @@ def begun(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
 
 
 def _alone(work: Callable[[], object], longest_s: float) -> None:
-    """In the child: never returns."""
+    """Runs in the child process: never returns."""
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -161,13 +162,13 @@ def _quietly(work: Callable[[], object]) -> None:
 
 
 TIMEOUT_S = 600.0
-"""So long a command may take; who takes longer says no."""
+"""A command that takes longer counts as a refusal."""
 
 LONGEST_SAID = 500
 """Characters of a command's last line that are kept."""
 
 LONGEST_VARIABLE = 100_000
-"""Bytes; Linux gives a process no longer one than 128 KiB (MAX_ARG_STRLEN)."""
+"""In bytes; Linux limits a variable to 128 KiB (MAX_ARG_STRLEN)."""
 
 _TAIL = 1 << 16  # bytes of its output that are kept, and read at once
 _READS = 64
@@ -175,7 +176,7 @@ _LOOK_S = 0.05
 
 
 class InnerField(Protocol):
-    """The field of the cluster itself, as `ports.Field`."""
+    """The run backend of the cluster itself, as `ports.RunBackend`."""
 
     def do(self, act: Act) -> None: ...
     def news(self, wait_s: float) -> Sequence[News]: ...
@@ -184,10 +185,10 @@ class InnerField(Protocol):
 
 
 class HookedField:
-    """The port `ports.Field`: hooks are run here, everything else is the inner field's. For one thread."""
+    """The port `ports.RunBackend`: runs hooks, and passes everything else to the inner backend. For one thread."""
 
     def __init__(self, inner: InnerField, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
-        """`commands`: what a shell runs, by `Hook.when`; `run`: the id of the drain."""
+        """`commands`: shell commands by `Hook.when`; `run`: the id of the drain."""
         self._inner = inner
         self._commands = commands
         self._run = run
@@ -205,18 +206,18 @@ class HookedField:
         thread.start()
 
     def news(self, wait_s: float) -> Sequence[News]:
-        """As the port has it; while a hook runs it may return with nothing before the time is over."""
+        """As the port; while a hook runs, it may return an empty sequence before the time is over."""
         ended = self._heard()
         running = any(thread.is_alive() for thread in self._threads)
         wait_s = 0.0 if ended else min(wait_s, _LOOK_S) if running else wait_s
         return [*ended, *self._inner.news(wait_s)]
 
     def renew(self) -> None:
-        """As the port has it; commands that run go on, for they are of this machine."""
+        """As the port; running hook commands continue, because they do not depend on the cluster."""
         self._inner.renew()
 
     def close(self) -> None:
-        """Commands that run are killed, with all that they have started."""
+        """Kill running commands with their child processes."""
         self._closing.set()
         self._inner.close()
         for thread in self._threads:
@@ -233,13 +234,13 @@ class HookedField:
     def _ask(self, hook: Hook) -> None:
         try:
             ok, said = _Command(self._commands[hook.when], self._run, hook).run(self._timeout_s, self._closing)
-        except Exception as error:  # whatever it is: a hook that could not be asked has not said yes
+        except Exception as error:  # any error means that the hook did not approve
             ok, said = False, f"it cannot be run: {error}"
         self._ended.put(HookEnded(hook, ok, said))
 
 
 class _Command:
-    """Mutable: one run of one command, in one thread."""
+    """One run of one hook command, in one thread. Mutable."""
 
     def __init__(self, command: str, run: str, hook: Hook) -> None:
         self._command = command
@@ -251,10 +252,10 @@ class _Command:
         self._tail = b""
 
     def run(self, timeout_s: float, closing: threading.Event) -> tuple[bool, str]:
-        """Whether it says yes, and its last line, with why it counts as a no.
+        """Whether the command approves, and its last line, with the reason if it refuses.
 
         Raises:
-            OSError: there is no shell, or no process to be had.
+            OSError: the shell cannot be started.
         """
         with tempfile.TemporaryFile() as names:
             names.write(self._nodes)
@@ -264,7 +265,7 @@ class _Command:
                 if late:
                     end(process)
                 assert process.stdout is not None
-                process.stdout.close()  # who still has the other end has left the group, or runs on by itself
+                process.stdout.close()  # a child process that still holds the other end has left the process group
         if late:
             why = "it was killed as the run ended" if closing.is_set() else f"it takes more than {duration(timeout_s)}"
             return False, _joined(why, self._last_line)
@@ -275,7 +276,8 @@ class _Command:
         return False, _joined(how, self._last_line)
 
     def _begun(self, names: IO[bytes]) -> subprocess.Popen[bytes]:
-        """In a session of its own: it gets no Ctrl-C of this terminal, and is killed with all that it starts."""
+        """Start the command in its own session: it receives no Ctrl-C from this terminal, and is killed with its child
+        processes."""
         return subprocess.Popen(
             ["/bin/sh", "-c", self._command],
             stdin=names,
@@ -287,7 +289,8 @@ class _Command:
         )
 
     def _wait(self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event) -> bool:
-        """Until it has ended, whether or not what it started holds its output open; returns whether it has not."""
+        """Wait for the end of the command, even if its child processes hold its output open; returns whether it is
+        still running."""
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         while monotonic() < until_s and not closing.is_set():
@@ -299,10 +302,10 @@ class _Command:
         return process.poll() is None
 
     def _read(self, output: IO[bytes]) -> None:
-        """What it has said meanwhile; of who never ceases some."""
+        """Read the available output; a limited number of chunks, because a command may never stop printing."""
         for _ in range(_READS):
             told = output.read(_TAIL)
-            if not told:  # None: nothing for now
+            if not told:  # None: no data yet
                 return
             self._tail = (self._tail + told)[-_TAIL:]
 

@@ -1,7 +1,7 @@
-"""Answers of this tool that were saved, read back to be compared with new ones.
+"""Saved results of this tool, read for comparison with new ones.
 
-Belongs here: plans and answers in the tool's own form, of this version and of earlier ones.
-Never here: comparing them.
+Belongs here: plans and other results in the tool's own format, of this version and of earlier ones.
+Never here: the comparison.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from kubectl_eksdoc.model.kinds import ReadState
 
 from .documents import MAGIC, MOST, DocumentFields, JsonFile, Unfit, short
 
-# A saved answer of this tool (``-o json``, ``-o yaml``): opened, and known to be one of the kind that is asked for.
+# A saved result (``-o json``, ``-o yaml``): opened, and checked to be of the expected kind.
 
 
 _EMPTY = "A shell empties the file it writes to before the command runs: compare into another file."
 _SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"
 _OF_A_FLEET = """Take that of one: jq '.members[] | select(.name == "NAME") | .result' FILE > ONE"""
 _BEGINS = ((b"PK\x03\x04", _SNAPSHOT), (b"\x28\xb5\x2f\xfd", _SNAPSHOT))
-"""Of zip, and Zstandard (RFC 8878)."""
+"""Magic bytes of zip, and Zstandard (RFC 8878)."""
 _TAR_AT, _TAR = 257, b"ustar"
-"""Where a tar archive says that it is one (POSIX pax)."""
+"""Offset and magic bytes of a tar archive (POSIX pax)."""
 
 _Made = TypeVar("_Made")
 
@@ -49,11 +49,11 @@ _Made = TypeVar("_Made")
 def read_answer(
     path: str, kind: str, command: str, make: Callable[[Mapping[str, object]], _Made], flag: str = "--since"
 ) -> _Made:
-    """What `make` makes of the answer of `command` at `path`, a document of `kind`; it may raise Unfit. `flag` has
-    given the path.
+    """Parse the saved result of `command` at `path`, a document of `kind`, with `parse`, which may raise
+    InvalidDocument. `flag` is the flag with the path.
 
     Raises:
-        BaselineError: it cannot be opened, is something else, or of another form; a sentence says what.
+        BaselineError: the file cannot be opened, has another kind or another format; the message says which.
     """
     save = f"Save one with: kubectl eksdoc {command} -o json > FILE"
     if is_snapshot(path):
@@ -77,8 +77,8 @@ def read_answer(
 
 
 def is_snapshot(path: str) -> bool:
-    """Whether what lies there holds what was read rather than what was found: a folder or an archive. What cannot be
-    opened is none, and an answer may be packed by itself."""
+    """Whether `path` is a snapshot instead of a result: a folder or an archive. A file that cannot be opened is none; a
+    gzip-compressed result is none either."""
     try:
         if os.path.isdir(path):
             return True
@@ -93,14 +93,14 @@ def is_snapshot(path: str) -> bool:
 
 
 def _maker(document: Mapping[str, object]) -> str:
-    """Which version it says has made it."""
+    """The version of this tool that made the document, as the document says."""
     metadata = document.get("metadata")
     version = metadata.get("toolVersion") if isinstance(metadata, dict) else None
     return short(version) if isinstance(version, str) and version else "of unknown version"
 
 
 def _of_kind(path: str, document: object, kind: str, command: str, save: str) -> dict[str, object]:
-    """`document` if it calls itself one of `kind` in this version's form."""
+    """`document`, if it is of `kind` in this version's format."""
     if not isinstance(document, dict):
         raise BaselineError(f"{path} is no answer of this tool: it is no object", save)
     version, what = document.get("apiVersion"), document.get("kind")
@@ -120,7 +120,7 @@ def _of_kind(path: str, document: object, kind: str, command: str, save: str) ->
     return document
 
 
-# What every saved document of this tool begins with, and its findings: read back as they were written.
+# Common fields of all saved documents, and findings.
 
 
 _CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
@@ -145,7 +145,7 @@ def identity(cluster: DocumentFields) -> Identity:
 
 
 def options(given: DocumentFields) -> dict[str, object]:
-    """Flags have one value, or a list of texts."""
+    """The flags: each has one value, or a list of texts."""
     found: dict[str, object] = {}
     for key in given.names():
         value = given.value(key)
@@ -163,7 +163,7 @@ def options(given: DocumentFields) -> dict[str, object]:
 def finding(said: DocumentFields) -> FindingOutline:
     """
     Raises:
-        Unfit: it is none.
+        InvalidDocument: it is no finding.
     """
     subject = said.inside("subject")
     namespace = subject.text("namespace") if "namespace" in subject.names() else ""
@@ -176,16 +176,16 @@ def finding(said: DocumentFields) -> FindingOutline:
     )
 
 
-# What a command found earlier, to compare a new answer with it.
+# Saved results of a command, to compare a new result with them.
 
 
 def read_earlier(path: str, kind: str, command: str) -> SavedResult:
-    """The answer of `command` that was saved at `path`, a document of `kind`. Raises: as `read_answer`."""
+    """The result of `command` that was saved at `path`, a document of `kind`. Raises: as `read_answer`."""
     return read_answer(path, kind, command, lambda document: _earlier(document, path))
 
 
 def _earlier(document: Mapping[str, object], path: str) -> SavedResult:
-    """What an older version does not write yet is left open."""
+    """The saved result; fields that an older version does not write stay empty."""
     answer = DocumentFields(document)
     way = answer.inside("way") if "way" in answer.names() else None
     return SavedResult(
@@ -202,7 +202,7 @@ def _earlier(document: Mapping[str, object], path: str) -> SavedResult:
 
 
 def _head(result: DocumentFields, file: str) -> dict[str, Any]:
-    """What every saved result tells of itself."""
+    """The fields that every saved result has."""
     metadata = result.inside("metadata")
     return {
         "file": file,
@@ -218,21 +218,21 @@ def _if_there(answer: DocumentFields, key: str) -> tuple[DocumentFields, ...]:
     return tuple(answer.each(key)) if key in answer.names() else ()
 
 
-# From the document of a saved drain plan to its outline: only what is compared is looked at, and checked.
+# The outline of a saved drain plan: only the fields that are compared are read and validated.
 
 
 _FLAG = "--since (or --baseline)"
 
 
 def read_baseline(path: str) -> Baseline:
-    """The drain plan that was saved at `path`. Raises: as `read_answer`."""
+    """The drain plan saved at `path`. Raises: as `read_answer`."""
     return read_answer(path, DRAIN_PLAN, "drain plan", lambda document: baseline_of(document, path), _FLAG)
 
 
 def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
     """
     Raises:
-        Unfit: the document is not as its schema says.
+        InvalidDocument: the document does not match its schema.
     """
     plan = DocumentFields(document)
     flags = options(plan.inside("metadata").inside("options"))

@@ -1,7 +1,7 @@
-"""Reads what ``terraform show -json PLAN`` prints: what it says of EKS add-ons, and nothing else of it.
+"""Terraform plans: reads the changes of EKS add-ons from the output of ``terraform show -json PLAN``.
 
-Source: developer.hashicorp.com/terraform/internals/json-format: format_version 0.1, 0.2 and 1.x, of which later
-minors only add. OpenTofu prints the same.
+Source: developer.hashicorp.com/terraform/internals/json-format: format_version 0.1, 0.2 and 1.x; later minor versions
+only add fields. OpenTofu prints the same.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from kubectl_eksdoc.model.kinds import Unknown
 
 from .documents import JsonFile, Unfit, short
 
-# What a Terraform plan says of the configuration it was made of: which providers, and which modules are called.
+# The configuration in a Terraform plan: provider versions and module calls.
 #
-# Nothing is judged by it alone, so what is of another form than Terraform writes is left out.
+# No verdict depends on it alone, so values in an unexpected format are skipped.
 
 
 def constraints(configuration: Any) -> tuple[ProviderConstraint, ...]:
-    """Of hashicorp/aws, by module; the root's is "". Keys are ``aws`` and ``module.eks:aws``."""
+    """Version constraints of hashicorp/aws by module; the root module is "". Keys are ``aws`` and
+    ``module.eks:aws``."""
     found = []
     for key, said in _object(_object(configuration).get("provider_config")).items():
         if _object(said).get("name") == "aws":
@@ -41,7 +42,7 @@ def constraints(configuration: Any) -> tuple[ProviderConstraint, ...]:
 
 
 def modules(configuration: Any) -> tuple[ModuleCall, ...]:
-    """All that are called, by path."""
+    """All module calls, by path."""
     return tuple(sorted(_calls(_object(configuration).get("root_module"), ""), key=lambda each: each.path))
 
 
@@ -68,8 +69,8 @@ def _text(value: Any) -> str:
 _TYPE = "aws_eks_addon"
 _CLOUD_CONTROL = "AWS::EKS::Addon"
 _AWSCC = "awscc_eks_addon"
-"""Its arguments are the properties of that type. `resolve_conflicts` is one that Cloud Control writes and does not read
-(writeOnlyProperties): whether the provider sends it again where it has not changed is not known here."""
+"""The arguments of this resource are the properties of that type. `resolve_conflicts` is write-only in Cloud Control
+(writeOnlyProperties): it is unknown whether the provider sends it again if it has not changed."""
 _ACTIONS = frozenset(("no-op", "read", "create", "update", "delete", "forget"))
 _IDLE = frozenset(("no-op", "read"))
 _MAKE = "A plan is made by: terraform plan -out=plan.bin && terraform show -json plan.bin > FILE"
@@ -92,7 +93,7 @@ Json = dict[str, Any]
 def read_terraform_plan(path: str) -> TerraformPlan:
     """
     Raises:
-        TerraformError: it cannot be opened, is no plan in JSON, or one of another format.
+        TerraformError: the file cannot be opened, is no plan in JSON, or has an unknown format version.
     """
     document = _plan(path, _FILE.read(path))
     configuration = document.get("configuration")
@@ -138,7 +139,8 @@ def _plan(path: str, document: object) -> Json:
 
 _MAY_BE = {_VALUES: True}
 _OLD = ("0.1", "0.2")
-"""Of Terraform 0.12 to 1.0: the same resource_changes; before 0.15 a change does not say what of it is sensitive."""
+"""Versions of Terraform 0.12 to 1.0: the same resource_changes; before 0.15, a change does not mark sensitive
+values."""
 
 
 def _addons(document: Json) -> list[Json]:
@@ -146,20 +148,22 @@ def _addons(document: Json) -> list[Json]:
 
 
 def _managed(document: Json) -> list[Json]:
-    """Without data sources."""
+    """Resource changes without data sources."""
     changes = _list(document.get("resource_changes"), "resource_changes")
     return [each for each in changes if each.get("mode", "managed") == "managed"]
 
 
 def _is_read(said: Json) -> bool:
-    """Of Cloud Control what creates or updates: what its deletions leave in the cluster is not known here."""
+    """Whether this tool evaluates the change. Of Cloud Control resources only creations and updates: the effect of
+    their deletion on the cluster is unknown."""
     if said.get("type") != _AWSCC:
         return said.get("type") == _TYPE
     return set(_actions(said, _change(said))) in ({"create"}, {"update"})
 
 
 def _unread(document: Json) -> tuple[str, ...]:
-    """Of AWS's Cloud Control API: by its own provider, or by the resource that the AWS provider has for it."""
+    """Addresses of changes by AWS Cloud Control that are not evaluated: by its own provider, or by the resource of the
+    AWS provider for it."""
 
     def is_unread(said: Json) -> bool:
         if said.get("type") != "aws_cloudcontrolapi_resource":
@@ -193,7 +197,7 @@ def _change(said: Json) -> Json:
 
 
 def _actions(said: Json, change: Json) -> tuple[str, ...]:
-    """What nobody knows here is refused: it may be a change."""
+    """The actions of a change. An unknown action is refused, because it may change the cluster."""
     actions = tuple(_plan_text(each) for each in change["actions"])
     if not actions:
         raise Unfit(f"{_address(said)} has no action")
@@ -244,7 +248,8 @@ def _of_cloud_control(after: AddonSettings, before: Json, differs: Sequence[str]
 
 
 def _unknown(later: Any) -> bool:
-    """Whether anything in it is known later: ``after_unknown`` has the form of the value, true where it is unknown."""
+    """Whether any part of the value is known only after apply: ``after_unknown`` has the structure of the value, with
+    true for unknown parts."""
     if isinstance(later, (dict, list)):
         return any(map(_unknown, later.values() if isinstance(later, dict) else later))
     return later not in (None, False)
@@ -258,7 +263,8 @@ def _address(said: Json) -> str:
 
 
 def _settings(values: Any, later: Json, sensitive: Any) -> AddonSettings | None:
-    """What is sensitive is not taken in, so that nothing prints it: ``*_sensitive`` has the form of the values."""
+    """The settings of an add-on, without sensitive values, so that they are never printed: ``*_sensitive`` has the
+    structure of the values."""
     if values is None:
         return None
     if not isinstance(values, dict):

@@ -1,6 +1,6 @@
-"""Files that a user writes: keys of the screens, and the order of nodes.
+"""Files written by users: key bindings of the screens, and the order of nodes.
 
-The keys are in ``$XDG_CONFIG_HOME/eksdoc/keys.json``, or in ``~/.config/eksdoc/keys.json``.
+The key bindings are in ``$XDG_CONFIG_HOME/eksdoc/keys.json``, or in ``~/.config/eksdoc/keys.json``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ WANTED = 'write {"mark": "v"}: the name of an action, and its key or several wit
 
 
 def path_of(environ: Mapping[str, str]) -> Path | None:
-    """None where neither variable says where; a relative XDG_CONFIG_HOME counts as none, as its specification says."""
+    """The path of keys.json; None if neither variable is set. A relative XDG_CONFIG_HOME is ignored, as its
+    specification says."""
     configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
     if Path(configured).is_absolute():
         return Path(configured, "eksdoc", "keys.json")
@@ -27,9 +28,9 @@ def path_of(environ: Mapping[str, str]) -> Path | None:
 
 
 def read_keymap(environ: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The keys by the names of their actions, and what is wrong with the file, a sentence each.
+    """The keys by action name, and the problems of the file, a sentence each.
 
-    Without a file there are none and nothing is wrong.
+    Without a file, both are empty.
     """
     path = path_of(environ)
     try:
@@ -46,20 +47,21 @@ def read_keymap(environ: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, 
     return keys, tuple(f"{path}: the key of {name!r} is no text; {WANTED}" for name in found if name not in keys)
 
 
-# A file that says in which order nodes go.
+# The order of nodes (``--order-file``).
 
 
 MOST_ORDER_BYTES = 4 << 20
-"""Names of more nodes than any cluster has."""
+"""More than the names of all nodes of any cluster."""
 
 _WANTED = "Give a file in UTF-8 with one node a line, such as -o name prints."
 
 
 def read_order(path: str) -> tuple[str, ...]:
-    """The nodes named in the file `path`, one a line, each once; ``#`` begins a comment, ``node/`` may stand before.
+    """The node names in the file `path`, one a line, without duplicates; ``#`` begins a comment, a prefix ``node/`` is
+    removed.
 
     Raises:
-        UsageError: the file cannot be read, is no text, or names no node.
+        UsageError: the file cannot be read, is not text, or names no node.
     """
     text = read_text(path, "--order-file", MOST_ORDER_BYTES, _WANTED)
     lines = (line.partition("#")[0].strip().removeprefix("node/") for line in text.splitlines())

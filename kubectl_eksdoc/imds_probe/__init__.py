@@ -1,5 +1,5 @@
-"""The instance metadata service of the nodes: who reaches it, why it is as it is, and what the next node will have.
+"""Access to the instance metadata service (IMDS): affected pods, the cause, and the options of the next nodes.
 
-Belongs here: verdicts for nodes and pods, causes, who suffers, and what to do about it.
-Never here: what EC2 makes of options (that is `amazon.metadata_service`), asking AWS, sending packets.
+Belongs here: verdicts for nodes and pods, causes, affected pods, and fixes. Never here: the effect of EC2's metadata
+options (see `amazon.metadata_service`), AWS requests, network packets.
 """

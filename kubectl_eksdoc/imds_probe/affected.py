@@ -1,8 +1,6 @@
-"""Which pods do not do without the instance metadata service: those that are broken now, those that will break
-when they or their node are made anew, those of which it is not known, and those of which nothing says that they ask it.
+"""Pods affected by missing access to the instance metadata service: broken now, will break, possible, no known need.
 
-Need by need: what a program asks the service for, and how each of it is met otherwise. Source of the classes: field
-notes of the incident.
+Each need of a program, and the other ways in which it may be met. Source of the classes: field notes of the incident.
 """
 
 from __future__ import annotations
@@ -36,17 +34,17 @@ from .programs import (
     read,
 )
 
-# Into which pods it is worth looking, since reading their logs is a request each, and what is found there.
+# Selection of pods to read logs of, because each log is a request, and the evidence in these pods.
 
 
 MOST = 60
 _STEADY = timedelta(minutes=15)
-"""The longest pause between two starts of a crashing container is 5 minutes (kubelet, MaxContainerBackOff)."""
+"""The longest delay between two starts of a crashing container is 5 minutes (kubelet, MaxContainerBackOff)."""
 
 
 @frozen
 class _Chosen:
-    """The pods to look into, and how many more would be worth it."""
+    """The selected pods, and the number of further candidates."""
 
     pods: tuple[Pod, ...]
     left: int = 0
@@ -54,9 +52,9 @@ class _Chosen:
 
 @frozen
 class PodEvidence:
-    """`started` is None where that is not known; `seen`: the line of its log that tells that it lacks something;
-    `unknown`: what could not be read; `another`: the line that names another cause; `weak`: one after which programs
-    may go on; `programs`: with what those that are known were started, by their images, where they are several."""
+    """`command` is None if unknown; `symptom`: the log line that shows a missing need; `unreadable`: parts that could
+    not be read; `other_cause`: the log line with another cause; `weak_symptom`: a line after which programs may
+    continue; `commands_by_image`: the commands of known programs by image, if there are several."""
 
     started: ContainerCommand | None = None
     seen: MatchedLogLine | None = None
@@ -70,9 +68,9 @@ class PodEvidence:
 
 
 def choose(pods: Sequence[Pod], now: datetime, most: int = MOST, logs: bool = True) -> _Chosen:
-    """Of `pods` that do not reach the service: programs that are known to need it, and whatever does not run well. One
-    of each controller comes before the second of any. Where there is room, and `logs` can be read, one of each other
-    controller without a role of its own follows: it may be Ready, and lack what it asks for all the same."""
+    """Select from `pods` without access to the service: programs with a known need, and pods that do not run well. One
+    pod of each controller comes before a second one. If there is room and `can_read_logs`, one pod of each other
+    controller without an own role follows: it may be Ready and still lack what it asks for."""
     worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (may_need(pod) or fails(pod, now))]
     replicas: Counter[str] = Counter()
     ranked = []
@@ -86,7 +84,7 @@ def choose(pods: Sequence[Pod], now: datetime, most: int = MOST, logs: bool = Tr
 
 
 def _may_ask(pods: Iterable[Pod], known: set[str]) -> Iterator[Pod]:
-    """Of controllers that are not `known`, to which they are added."""
+    """Pods of controllers that are not in `known_owners`; the controllers are added to it."""
     for pod in pods:
         of = pod.calls
         if of.role is not RoleBy.NOBODY or of.host_network or pod.finished or not pod.node or _owner(pod) in known:
@@ -101,26 +99,26 @@ def _owner(pod: Pod) -> str:
 
 
 def may_need(pod: Pod) -> bool:
-    """By what is known without a look; a role of its own may not be the one that it needs."""
+    """By the known programs, without evidence from the pod; its own role may not be the one that it needs."""
     programs = programs_of(pod).values()
     return any(needs_of(each, pod, None, has_role=False) for each in programs)
 
 
 def fails(pod: Pod, now: datetime) -> bool:
-    """It is not ready though it has a node, or was made ready again a moment ago, or nobody knows when."""
+    """The pod is not Ready on its node, or it became Ready again a short or unknown time ago."""
     if not pod.ready:
         return bool(pod.node)
     return pod.restarted and (pod.ready_at is None or now - pod.ready_at < _STEADY)
 
 
 def ended_badly(pod: Pod, done: Set[str]) -> bool:
-    """It is of a Job that makes another after each that fails, and is not among those that are `done`."""
+    """The pod failed, and its Job, which creates another pod after a failure, is not in `succeeded_jobs`."""
     return pod.phase == "Failed" and pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid not in done
 
 
 def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogOf, ...]:
-    """Of those that fail, or of all where none does: what runs now, and before it what ended. Which comes first says
-    more."""
+    """Logs of the failing containers, or of all if none fails: the current one, then that of the previous run. The
+    order matters."""
     failing = [each for each in containers if _failing(each) or (each.ended_before and fails(pod, now))]
     found: list[LogOf] = []
     for each in failing or [each for each in containers if not each.init]:
@@ -134,12 +132,13 @@ def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[L
 
 
 def _failing(container: Container) -> bool:
-    """An init container that has ended well is not ready, and does not have to be."""
+    """A completed init container is not ready, and need not be."""
     return not (container.ready or (container.init and container.ended_as == "Completed"))
 
 
 def started_of(containers: Sequence[Container]) -> ContainerCommand | None:
-    """Of the program that is known, else of the first that may ask the service: the others stand beside it."""
+    """The command of the known program, else of the first container that may ask the service; the others are
+    sidecars."""
     running = [each for each in containers if not each.init]
     known = (each for each in running if program_of_image(each.image) is not None)
     asking = (each for each in running if not never_asks(_started(each)))
@@ -157,8 +156,8 @@ def inside(
     asked: Sequence[LogOf],
     logs: Mapping[LogOf, str | Absent | Unknown],
 ) -> PodEvidence:
-    """`asked`: its logs in the order of `logs_of`; those that were not read are unknown where no other tells. What a
-    container lacks that never asks the service, the service would not give it."""
+    """Read the evidence. `log_refs`: the pod's logs in the order of `logs_of`; an unread log counts as unknown if no
+    other one has a symptom. Missing values of a container that never asks the service have another cause."""
     if isinstance(containers, (Absent, Unknown)):
         return PodEvidence(unknown=(_unknown(containers),))
     told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
@@ -183,7 +182,8 @@ def _unknown(given: Absent | Unknown) -> Unknown:
 
 
 class Effect(Enum):
-    """The worst first. `NO_KNOWN_NEED`: it has no role of its own, and nothing says that it calls AWS."""
+    """Effect on a pod, the worst first. `NO_KNOWN_NEED`: the pod has no role of its own, and nothing shows that it
+    calls AWS."""
 
     BROKEN = "broken now"
     WILL_BREAK = "will break"
@@ -196,9 +196,9 @@ WORST_FIRST = {effect: rank for rank, effect in enumerate(Effect)}
 
 @frozen
 class AffectedPod:
-    """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
-    program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it is taken to ask the service
-    for what it lacks. `own_role`: it lacks the credentials of a role of its own, in whose place the node's are none."""
+    """`reason` (why it needs the service), `location` (where it lacks it) and `way_out` are clauses; `source`: of the
+    facts about the program, "" if it is unknown. `log_line`: evidence in its log. `asks_service`: it asks the service
+    for what it lacks. `lacks_own_role`: it lacks the credentials of its own role, which the node's cannot replace."""
 
     pod: Pod
     effect: Effect
@@ -218,20 +218,21 @@ _ITS_ROLE = (
 )
 AGAIN = "recreate it: EKS Pod Identity has a role for its service account, which it got after the pod started"
 _MUCH = 20
-"""Lines of a log, after which a Ready program goes on without what it lacked."""
+"""Number of log lines after which a Ready program has continued without what it lacked."""
 _OUTLIVED = timedelta(hours=12)
-"""Credentials of a node's role are valid for 6 hours at most: what has run for longer has others, or needs none."""
+"""Credentials of a node role are valid for at most 6 hours: a pod that has run longer has others, or needs none."""
 
 
 def cut_off(*verdicts: ImdsVerdict) -> bool:
-    """By any of them a pod is, or is answered without a token only."""
+    """A verdict says that the pod cannot reach the service, or only with IMDSv1."""
     return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
 
 
 @frozen
 class JudgedPods:
-    """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
-    by EKS Pod Identity. `at_host`: for pods with the network of their host, others are not affected alike."""
+    """Checks pods on a node with the verdict `verdict_now`, whose next node has `verdict_next`. `identities`: service
+    accounts with a role by EKS Pod Identity. `is_host_network`: the pods are in the host network; other pods are not
+    checked."""
 
     here: ImdsVerdict
     later: ImdsVerdict
@@ -240,7 +241,7 @@ class JudgedPods:
     at_host: bool = False
 
     def affected(self, pod: Pod, inside: PodEvidence = PodEvidence()) -> AffectedPod | None:
-        """None: it is not, as far as that can be told from outside."""
+        """None if the pod is not affected, as far as its object and evidence show."""
         if pod.finished or (pod.calls.host_network and not self.at_host):
             return None
         known = programs_of(pod)
@@ -262,7 +263,7 @@ class JudgedPods:
         return min(filter(None, found), key=lambda each: WORST_FIRST[each.effect], default=None)
 
     def _recovered(self, pod: Pod, seen: MatchedLogLine) -> bool:
-        """It is Ready, and has printed much since."""
+        """The pod is Ready, and has logged many lines since."""
         return not fails(pod, self.now) and seen.after > _MUCH
 
     def _broken(
@@ -307,18 +308,18 @@ class JudgedPods:
         return AffectedPod(pod, effect, why, where, self._way_out(pod, program), str(program.source))
 
     def _does_without(self, pod: Pod, inside: PodEvidence) -> bool:
-        """It is Ready, its log was read, and the next node gives it no less than this one."""
+        """The pod is Ready, its log was read, and the next node offers at least the same access."""
         loses = cut_off(self.later) and self.here.reach not in (Reach.CUT_OFF, self.later.reach)
         return not loses and pod.ready and inside.started is not None and not inside.unknown
 
     def _outlives(self, pod: Pod, needs: ProgramNeeds, inside: PodEvidence) -> bool:
-        """It needs nothing but credentials, was cut off all the time as far as is known, and its log was read."""
+        """The pod needs only credentials, had no access all the time as far as known, and its log was read."""
         if needs.surely != (ImdsNeed.CREDENTIALS,) or self.here.reach is not Reach.CUT_OFF or inside.unknown:
             return False
         return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _OUTLIVED
 
     def _worst(self) -> tuple[ImdsVerdict, str]:
-        """And where that is, a clause."""
+        """With the node it applies to, a clause."""
         for reach in (Reach.CUT_OFF, Reach.V1_ONLY):
             if self.here.reach is reach:
                 return self.here, f"on its node {self.here.why}"
@@ -337,7 +338,7 @@ class JudgedPods:
 
 
 def unexplained(pod: Pod, inside: PodEvidence, now: datetime) -> bool:
-    """It fails, and its log names no cause that is known. One that never asks the service fails for something else."""
+    """The pod fails, and its log names no known cause. A pod that never asks the service fails for another reason."""
     return fails(pod, now) and inside.another is None and not never_asks(inside.started)
 
 
@@ -348,7 +349,7 @@ def _listed(needs: Sequence[ImdsNeed]) -> str:
 
 
 def has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
-    """What is not known is no role."""
+    """Unknown associations count as none."""
     return pod.calls.role is not RoleBy.NOBODY or _associated(pod, identities)
 
 
@@ -358,7 +359,7 @@ def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
     return PodIdentity(pod.namespace, pod.calls.service_account or "default") in identities
 
 
-# What if the next nodes had other metadata options: who would be affected, before it is so. And which are meant.
+# What-if options of the next nodes, to find affected pods before a change, and intended options.
 
 
 AL2023 = "AL2023"
@@ -366,7 +367,8 @@ TAG = "tag:"
 
 
 def settings(text: str, names: Collection[str]) -> dict[str, str] | None:
-    """``hops=1,tokens=required``, with spaces where a tag takes no comma: each of `names` once at the most."""
+    """Parse ``hops=1,tokens=required``, also with spaces, as tags cannot have commas. None if a name is not in `names`
+    or repeated."""
     found: dict[str, str] = {}
     for part in re.split(r"[,\s]+", text.strip()):
         name, _, value = part.partition("=")
@@ -383,8 +385,8 @@ def settings(text: str, names: Collection[str]) -> dict[str, str] | None:
 
 @frozen
 class IntendedOptions:
-    """The options that are meant: `hops` at most, None and "" where anything is. `tag`: that one of the cluster says
-    it, "" where it is known."""
+    """Intended options: at most `hops`, None and "" for any. `tag`: the cluster tag with the options, "" if they are
+    known."""
 
     hops: int | None = None
     tokens: str = ""
@@ -392,20 +394,20 @@ class IntendedOptions:
 
     @classmethod
     def of(cls, text: str) -> IntendedOptions | None:
-        """None for a text that is no intent."""
+        """None for an invalid text."""
         found = settings(text, ("hops", "tokens"))
         if found is None:
             return None
         return cls(int(found["hops"]) if "hops" in found else None, found.get("tokens", ""))
 
     def __str__(self) -> str:
-        """As the flag takes it."""
+        """In the syntax of the flag."""
         if self.tag:
             return f"{TAG}{self.tag}"
         return ",".join(f"{name}={value}" for name, value in (("hops", self.hops), ("tokens", self.tokens)) if value)
 
     def missed_by(self, options: object) -> bool:
-        """They are known, and are not what is meant; with a disabled endpoint nothing is left to limit."""
+        """The options are known and differ from the intended ones; a disabled endpoint violates none."""
         if not isinstance(options, MetadataOptions) or not options.endpoint:
             return False
         wide = self.hops is not None and options.hop_limit > self.hops
@@ -417,25 +419,26 @@ class IntendedOptions:
 
 @frozen
 class Assumed:
-    """`hops` and `tokens` of every next instance, None and "" where they stay; `image`: `AL2023`, or "" for none."""
+    """`hops` and `tokens` of all next instances, None and "" if unchanged; `image`: `AL2023`, or "" for none."""
 
     hops: int | None = None
     tokens: str = ""
     image: str = ""
 
     def __str__(self) -> str:
-        """As the flag takes it."""
+        """In the syntax of the flag."""
         given = (("hops", self.hops), ("tokens", self.tokens), ("ami", self.image))
         return ",".join(f"{name}={value}" for name, value in given if value)
 
     def options(self, without: object) -> MetadataOptions:
-        """`without`: what it would be else. What is not known there, and not assumed, is the stricter."""
+        """The assumed options over the `predicted` ones. Values that are neither assumed nor known are the stricter
+        ones."""
         base = without if isinstance(without, MetadataOptions) else MetadataOptions(REQUIRED, 2)
         hops = base.hop_limit if self.hops is None else self.hops
         return replace(base, tokens=self.tokens or base.tokens, hop_limit=hops, pending=False)
 
     def ami_type(self, of: str) -> str:
-        """Of a managed node group that has now the type `of`."""
+        """The assumed AMI type of a managed node group that has `current_type`."""
         return f"AL2023_{of.partition('_')[2]}" if self.image and of.startswith("AL2_") else of
 
     def of_image(self, image: Image) -> Image:

@@ -1,4 +1,4 @@
-"""A fix of the metadata service: options of running instances, a launch template with its node group, a node class."""
+"""Execution of a metadata fix: options of running instances, a launch template with its node group, an EC2NodeClass."""
 
 from __future__ import annotations
 
@@ -25,74 +25,75 @@ from .probe import prepared, probed
 from .probe_result import ProbedNode, ProbeSettings
 from .run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 
-# What it needs of AWS and of the cluster; edges implement these.
+# Ports to AWS and the cluster, implemented by `aws` and `kube`.
 
 
 class MetadataAws(Protocol):
-    """AWS, as far as changes of the metadata service's options go. Every method may raise AwsError: nothing can be
-    asked just now."""
+    """AWS requests that change metadata options. Every method may raise AwsError: no request is possible now."""
 
     def instances(self, ids: Sequence[str]) -> Mapping[str, Instance | Absent | Unknown]:
-        """By id."""
+        """By instance ID."""
         ...
 
     def group(self, name: str) -> NodeGroup | Absent | Unknown:
-        """A managed one."""
+        """A managed node group."""
         ...
 
     def set_options(self, act: SetOptions, dry: bool = False) -> None:
-        """EC2 has taken it, and applies it soon. `dry`: it says whether it would.
+        """Change the options; EC2 applies the accepted change shortly after. `dry`: only check whether EC2 would accept
+        it.
 
         Raises:
             AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error says why.
-            AwsError: nobody knows whether it was.
+            AwsError: whether the options were changed is unknown.
         """
         ...
 
     def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
-        """Its number, 0 of a dry one; with the same `token` it is the same one. Raises: as `set_options`."""
+        """Create a template version and return its number, 0 for a dry run; a repeated `token` returns the same
+        version. Raises: as `set_options`."""
         ...
 
     def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
-        """The number of the version that `token` has made, 0 if it made none."""
+        """The number of the version that was created with `token`, 0 for none."""
         ...
 
     def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
-        """Begin it; with the same `token` it is the same one. Raises: as `set_options`."""
+        """Start the update; a repeated `token` returns the same update. Raises: as `set_options`."""
         ...
 
     def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
-        """The id of the update of the group to that version of its template, "" if there is none."""
+        """The ID of the group's update to that template version, "" if there is none."""
         ...
 
     def update(self, group: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
-        """How one stands, by EKS's own id of it."""
+        """The state of an update, by EKS's ID."""
         ...
 
 
 class NodeClasses(Protocol):
-    """Karpenter's EC2NodeClasses, by their names. Every method may raise ClusterError: the cluster cannot be talked
-    to."""
+    """EC2NodeClasses of Karpenter, by name. Every method may raise ClusterError: the cluster cannot be reached."""
 
     def one(self, name: str) -> Doc | Absent | Unknown:
-        """`Unknown.missing` is the right without which it is not had."""
+        """`Unknown.missing` is the missing right."""
         ...
 
     def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
-        """The object as it is then. `body`: a merge patch; where it names a resourceVersion, of that object alone.
+        """Patch the object and return its new state. `body`: a merge patch; a resourceVersion restricts it to that
+        version.
 
         Raises:
-            Drifted: the object is another one by now; nothing was changed.
-            Forbidden, Unauthorized: it may not be.
-            ClusterError: it was not, or nobody knows.
+            Drifted: the object has changed since; nothing was changed.
+            Forbidden, Unauthorized: the patch is not allowed.
+            ClusterError: the patch failed, or its result is unknown.
         """
         ...
 
 
 @frozen
 class Ports:
-    """`members`: the nodes of a group as they are now, by name, each with its instance. `prove`: asks from pods on
-    nodes, by their names; None: nobody asks from a pod."""
+    """`read_members`: the current nodes of a group by name, each with its instance. `test_pods`: tests the access from
+    pods on nodes, by name; None without test pods."""
 
     aws: MetadataAws
     classes: NodeClasses
@@ -101,7 +102,7 @@ class Ports:
 
 
 def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[FixDone]:
-    """`token` names this fix and no other to EC2 and EKS."""
+    """`token` identifies this fix to EC2 and EKS."""
     match act:
         case OnInstances():
             return _OnInstances(act, ports, world)
@@ -113,21 +114,22 @@ def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[FixDone]:
 
 class _Fix(Kind[FixDone]):
     def kept(self, result: FixDone) -> Doc:
-        """What is not known was not seen to be carried out."""
+        """An unknown part does not count as applied."""
         parts = [{"what": part.what, "became": part.became.value, "why": part.why} for part in result.parts]
         return {"whole": result.whole and not result.of(Became.UNKNOWN), "parts": parts}
 
 
 def _proved(done: FixDone, nodes: tuple[str, ...], ports: Ports) -> FixDone:
-    """`nodes` have it now."""
+    """`nodes` have the new options."""
     return replace(done, proofs=ports.prove(nodes)) if ports.prove is not None and done.whole else done
 
 
-# Options of running instances, one call after the other, until all of them are in force.
+# Options of running instances: one call for each, until all are applied.
 
 
 SHOWN_S = 60.0
-"""EC2 shows a change that it has taken as pending within seconds: what is as it was after so long was not taken."""
+"""EC2 shows an accepted change as pending within seconds: if the options are unchanged after this time, it was not
+accepted."""
 
 
 class _OnInstances(_Fix):
@@ -142,7 +144,7 @@ class _OnInstances(_Fix):
         self._read()
         for each in self._act.each:
             if of_instance(each, self._now[each.instance]).became is Became.PENDING:
-                self._pending.add(each.instance)  # sent by a process that was cut off
+                self._pending.add(each.instance)  # sent by an interrupted process
             yield self._step(each)
 
     def _step(self, each: SetOptions) -> Step:
@@ -193,7 +195,7 @@ class _OnInstances(_Fix):
         return replace(part, why=sent.refused.get(each.instance) or part.why)
 
 
-# A patch of an EC2NodeClass, of exactly the object that was read.
+# A patch of an EC2NodeClass, restricted to the version that was read.
 
 
 class _OnClass(_Fix):
@@ -222,7 +224,7 @@ class _OnClass(_Fix):
     def result(self, sent: Sent) -> FixDone:
         try:
             part = self._read()
-        except ClusterError as error:  # it was changed all the same, and that is reported
+        except ClusterError as error:  # the change is reported although its result is unknown
             part = Part(self._what, Became.UNKNOWN, error.message)
         if part.became is Became.AS_BEFORE and self._what in sent.past.taken:
             part = replace(part, became=Became.SET_BACK)
@@ -231,7 +233,7 @@ class _OnClass(_Fix):
         return FixDone(self._act, sent.seconds, (part,), sent.left, changed=changed)
 
 
-# A new version of a launch template, and the update of its node group to it, followed until EKS has ended it.
+# A new version of a launch template, and the update of its node group, followed until EKS has ended it.
 
 
 _VERSION, _UPDATE = "version", "update"
@@ -256,7 +258,7 @@ class _OnTemplate(_Fix):
         yield Step(_UPDATE, self._group, self._begin, unsure=unsure, drifted=f"It was not changed{unused}.")
 
     def _version(self) -> Part:
-        """One that was made before an answer was lost is found again."""
+        """A version whose response was lost is found again by its token."""
         if not self._number:
             known = self._aws.version_of(self._act, self._token)
             if isinstance(known, int) and known:
@@ -271,7 +273,7 @@ class _OnTemplate(_Fix):
         return {"number": self._number}
 
     def _found(self) -> str:
-        """An update that was asked for, and whose answer was lost."""
+        """The ID of an update whose response was lost."""
         known = self._aws.update_to(self._act, self._number)
         if isinstance(known, Unknown):
             self._world.tell(
@@ -336,7 +338,7 @@ class _OnTemplate(_Fix):
         return replace(part, became=Became.PENDING) if pending else part
 
     def _members(self) -> tuple[tuple[str, ...], tuple[Part, ...]]:
-        """The nodes of the group by their names, and what they have now."""
+        """The names of the group's nodes, and their current state."""
         group = self._act.group
         try:
             found = self._ports.members(group)
@@ -348,14 +350,14 @@ class _OnTemplate(_Fix):
         return names, tuple(of_node(name, self._act.hop_limit, found[name]) for name in names)
 
 
-# What AWS and the cluster would say to a fix: nothing is changed.
+# A dry run of a fix against AWS and the cluster: nothing is changed.
 
 
 def tried(act: Act, token: str, aws: MetadataAws, classes: NodeClasses) -> tuple[bool, tuple[str, ...]]:
-    """Whether all of it would be taken, and what was said, a line each.
+    """Whether all changes would be accepted, and a line for each.
 
     Raises:
-        AwsError, ClusterError: nothing can be asked.
+        AwsError, ClusterError: no request is possible.
     """
     found = list(_tried(act, token, aws, classes))
     return all(well for well, _ in found), tuple(line for _, line in found)
@@ -394,7 +396,7 @@ def _class(act: OnClass, classes: NodeClasses) -> tuple[bool, str]:
     return True, f"{what}: the API server would take it"
 
 
-# Whether pods reach the service after a fix: asked from pods, by the active probe.
+# Test of a fix from pods, by the active probe.
 
 
 _BECAME = {Reach.REACHABLE: Became.DONE, Reach.UNKNOWN: Became.UNKNOWN}
@@ -409,7 +411,7 @@ def proofs(
     clock: ImdsProbeClock,
     world: World,
 ) -> tuple[Part, ...]:
-    """Of one node of each kind, or of `every` one. What cannot be asked is not known, and takes nothing back."""
+    """Test one node of each kind, or every node. A failed test is unknown, and reverts nothing."""
     try:
         plan = prepared(nodes, ground, probe, manner, every=every)
         if not plan.pods:

@@ -1,5 +1,7 @@
-"""What AWS has counted and kept says: of requests without a token (IMDSv1), and of requests with the role of a node. It
-says whether there are any, not whose they are."""
+"""Evidence from AWS records: requests without a token (IMDSv1), and requests with the node role.
+
+The records show that there are such requests, not which pods send them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from .affected import AffectedPod, Effect, has_role
 from .sources import EvidenceSource, MetadataFacts, NodesAlike
 
 ENOUGH_DAYS = 7
-"""So many days must be counted on one of the nodes, before that nothing was counted says anything."""
+"""Minimum days of data on a node: only then does a count of zero mean anything."""
 
 Counted = Mapping[str, V1Calls | Unknown]
 """By node."""
@@ -31,7 +33,8 @@ LIMITS = "requests of programs on the host count too; what asked less often, or 
 
 
 def answered(subject: Subject, counted: Counted, by: str) -> Finding | None:
-    """What it says of requests that the next node refuses, by whose doing that is; None: too little."""
+    """The finding about requests that the next node refuses; `source`: of its options. None if there is too little
+    data."""
     told = [each for each in counted.values() if isinstance(each, V1Calls) and each.answered is not None]
     asking = [each.answered for each in told if each.answered]
     names = (*sorted(counted)[:_NAMED], LIMITS)
@@ -52,7 +55,7 @@ def answered(subject: Subject, counted: Counted, by: str) -> Finding | None:
 
 
 def rejected(subject: Subject, counted: Counted) -> Iterator[Finding]:
-    """Of one group: requests that were refused, as they came without a token."""
+    """For one node set: requests that were rejected because they had no token."""
     found = {
         node: each.rejected for node, each in counted.items() if isinstance(each, V1Calls) and each.rejected is not None
     }
@@ -70,7 +73,7 @@ def rejected(subject: Subject, counted: Counted) -> Iterator[Finding]:
 
 
 def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
-    """What CloudWatch told of all instances, and one for each reason why it told nothing."""
+    """A summary for all instances, and a finding for each reason why CloudWatch has no data."""
     told = [each for each in counted.values() if isinstance(each, V1Calls)]
     with_figures = [each for each in told if each.days]
     if with_figures:
@@ -90,7 +93,7 @@ def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
 
 
 def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[Finding]:
-    """One for each right that is missing, and for each other reason."""
+    """One finding for each missing right, and for each other reason."""
     for why in {each.missing or each.why: each for each in answers if isinstance(each, Unknown)}.values():
         yield Finding.of(
             "imds-evidence-unknown",
@@ -102,18 +105,18 @@ def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[
         )
 
 
-# What the role of a node was used for. Whoever has credentials of the metadata service has these, so that a use shows
-# that some program of the node asks it; programs of the node itself do as well, and are known by what they ask.
+# Uses of the node role. Credentials from the metadata service are those of this role, so a use shows that a program on
+# the node asks the service. Programs of the node itself do so, too, and are recognized by their calls.
 
 
 USE_DAYS = 90
-"""What was used before that is no evidence of the pods of today."""
+"""Older uses are no evidence about current pods."""
 _MOST_NODES, _MOST_SERVICES = 10, 3
 _NAMES = {
     EvidenceSource.CLOUDTRAIL: ("CloudTrail", "by which program", "medium"),
     EvidenceSource.IAM: ("IAM", "on which node and by which program", "low"),
 }
-"""Of each source: its name, what it does not tell, and how sure it is that a pod may be why."""
+"""For each source: its name, what it does not show, and the confidence that a pod is the cause."""
 _LIMITS = {
     EvidenceSource.CLOUDTRAIL: "CloudTrail: an event shows that a program on the node has credentials of the metadata "
     "service, not which pod. Data events (objects of S3, items of DynamoDB), the last 15 minutes or so, other Regions, "
@@ -125,7 +128,7 @@ _LIMITS = {
 
 @frozen
 class NodeRoleCalls:
-    """Requests that `programs` of a node itself make with its role; `actions`: patterns."""
+    """Requests that `programs` of the node itself make with its role; `actions` are patterns."""
 
     service: str
     actions: tuple[str, ...]
@@ -137,7 +140,8 @@ _OWN_CALLS = records(NodeRoleCalls, "node_role_calls")
 
 
 def beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
-    """Those that no program of a node itself is known for, the latest first. Of a service as a whole nobody knows."""
+    """Uses that no known program of the node itself makes, the latest first. Uses of a service as a whole are left
+    out."""
 
     def own(use: RoleUse) -> bool:
         known = _OWN_CALLS.by("service").get(use.service)
@@ -151,7 +155,7 @@ Group = tuple[NodesAlike, Sequence[AffectedPod]]
 
 
 def may_use_role(groups: Iterable[Group], facts: MetadataFacts) -> Mapping[str, Set[Subject]]:
-    """By node: the workloads that have no role of their own, and of which it is not known that they need one."""
+    """By node: the workloads without a role of their own whose need is uncertain."""
     found: dict[str, set[Subject]] = {}
     for alike, affected in groups:
         for each in _doubtful(affected, facts) if tells(alike) else ():
@@ -164,7 +168,7 @@ def _doubtful(affected: Iterable[AffectedPod], facts: MetadataFacts) -> list[Aff
 
 
 def tells(alike: NodesAlike) -> bool:
-    """Whether a use of the role may be that of a pod: where pods cannot reach the service, it is of the host."""
+    """A use of the role may be by a pod. If pods cannot reach the service, it is by the host."""
     return alike.here.reach is not Reach.CUT_OFF
 
 
@@ -172,7 +176,7 @@ _DOUBTFUL = (Effect.POSSIBLE, Effect.NO_KNOWN_NEED)
 
 
 def worth_asking(workloads: Mapping[str, Set[Subject]]) -> tuple[str, ...]:
-    """So few nodes that each workload has one, and no more than `_MOST_NODES`."""
+    """A small set of nodes that covers all workloads, at most `_MAX_NODES`."""
     left, chosen = {each for some in workloads.values() for each in some}, list[str]()
     while left and len(chosen) < _MOST_NODES:
         node = max(sorted(workloads), key=lambda name: len(workloads[name] & left))
@@ -182,7 +186,8 @@ def worth_asking(workloads: Mapping[str, Set[Subject]]) -> tuple[str, ...]:
 
 
 def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
-    """By workload: that the role of the node of one of its pods was used; its other pods run the same program."""
+    """By workload: a clause that the node role was used on the node of one of its pods; its other pods run the same
+    program."""
     found: dict[Subject, str] = {}
     for source, by_node in facts.role_uses.items():
         now, (name, unknown, confidence) = facts.cluster.observed_at, _NAMES[source]
@@ -195,8 +200,8 @@ def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
 
 
 def with_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
-    """That the role of its node was used makes it no more than possible that it was this pod, and no reason to let all
-    pods of the node reach the service."""
+    """The use of the node role makes a need possible for this pod, and is no reason to open the service to all pods of
+    the node."""
     clause = clauses.get(owner_of(affected.pod)) if clauses and _doubtful((affected,), facts) else None
     if clause is None:
         return affected
@@ -221,8 +226,8 @@ def _ago(age: timedelta) -> str:
 
 
 def role_used(facts: MetadataFacts, groups: Sequence[Group], successors: Sequence[Group]) -> Iterator[Finding]:
-    """What each source that was asked told. Of pods that cannot reach the service already none can tell; `successors`:
-    groups with what pods find on the group that comes after each."""
+    """Findings of each source that was asked. Pods without access are left out. `successors`: node sets with the
+    verdict on their successors."""
     if not facts.role_uses:
         return
     cluster, nodes = Subject("Cluster", facts.cluster.identity.name), may_use_role([*groups, *successors], facts).keys()
@@ -272,7 +277,7 @@ def role_used(facts: MetadataFacts, groups: Sequence[Group], successors: Sequenc
 
 
 def _in_full(uses: Iterable[RoleUse], now: datetime) -> str:
-    """The latest of each service: what was asked, and how often, and by whom, as it says itself."""
+    """The latest uses of each service: action, count, and user agent as reported by the program."""
     found = []
     for each in list(uses)[:_NAMED]:
         what = f"{each.service}:{each.action} ({each.count})" if each.action else each.service

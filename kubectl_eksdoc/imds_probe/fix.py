@@ -1,4 +1,4 @@
-"""One way to mend it, as data."""
+"""Fixes of instance metadata access, as data."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ NAMES = (
     TEMPLATE_VERSION,
     REPLACE_NODES,
 )
-"""As ``--fix`` takes them."""
+"""The values of ``--fix``."""
 
 CARRIED_OUT = (INSTANCE_OPTIONS, NODE_CLASS, TEMPLATE_VERSION)
-"""Those that this tool can do itself."""
+"""Fixes that this tool can apply."""
 
 
 @frozen
 class BlastRadius:
-    """How far it reaches: `nodes` are replaced, `pods` are evicted or restarted, `instances` are changed as they run.
-    `how`: by whom and how fast, a clause."""
+    """Effect of a fix: `nodes` are replaced, `pods` are evicted or restarted, `instances` are changed while they run.
+    `how`: by which controller and how fast, a clause."""
 
     nodes: int = 0
     pods: int = 0
@@ -45,15 +45,15 @@ class BlastRadius:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """By which they are ordered: a node that is replaced weighs more than any number of pods."""
+        """The sort order: a replaced node outweighs any number of pods."""
         return self.nodes, self.pods, self.instances
 
 
 @frozen
 class Fix:
-    """`does` is a sentence without its full stop. `commands` and `back` are whole lines for a POSIX shell, in their
-    order; where no line does it, `does` says who decides. `lasts`: until when it holds, a clause; `cautions` are
-    clauses. `act`: what this tool can do of it, None where a person must."""
+    """`does` is a sentence without its full stop. `commands` and `rollback` are whole lines for a POSIX shell, in
+    order; without commands, `does` names the decider. `lasts`: how long it holds, a clause; `cautions` are clauses.
+    `action`: the part that this tool can apply, None if only a user can."""
 
     name: str
     when: When
@@ -72,8 +72,8 @@ class Fix:
 
 @frozen
 class FixOptions:
-    """All that exists for some nodes, the smallest blast radius first. `cannot`: ways that people take for one and why
-    they are none here, or why there is no way at all; each a clause."""
+    """Fixes for a set of nodes, the smallest blast radius first. `cannot`: supposed fixes that do not work, with the
+    reason, or why there is no fix; each a clause."""
 
     fixes: tuple[Fix, ...] = ()
     cannot: tuple[str, ...] = ()
@@ -82,11 +82,11 @@ class FixOptions:
         return next((fix for fix in self.fixes if fix.name == name), None)
 
 
-# Which rules of security tools look at the hop limit, and what they say of more than one.
+# Rules of security tools about the hop limit, and their message for a limit above one.
 
 
 class RuleScope(Enum):
-    """What a rule looks at."""
+    """Resources that a rule checks."""
 
     INSTANCES = "instances"
     TEMPLATES = "launch templates"
@@ -113,7 +113,7 @@ WIDER = (
 
 
 def complaints(*on: RuleScope) -> Iterator[str]:
-    """Clauses, for what is done to these."""
+    """Cautions for changes of these resources, as clauses."""
     for each in _REMARKS:
         if not set(on).isdisjoint(each.on):
             yield f"{each.rule} {each.says}{f' ({each.source.doubt})' if each.source.doubt else ''}"

@@ -1,4 +1,4 @@
-"""Which ways exist for some nodes whose pods do not reach the service, the one that moves least first."""
+"""Choice of a fix for nodes whose pods cannot reach the metadata service, the smallest blast radius first."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from .plan import MetadataPlan
 from .pod_fixes import on_pods
 from .sources import MetadataFacts, NodesAlike
 
-# Nodes of which the next ones are in order already, and ways that people look for and that are none.
+# Nodes whose replacements already have the right options, and supposed fixes that do not work.
 #
 # Sources: EKS user guide, launch templates ("existing node groups that don't use a custom launch template can't be
-# updated directly"; the template that EKS makes must not be edited); botocore's model of EKS, Issue.code; eksctl's
+# updated directly"; the template that EKS creates must not be edited); botocore's model of EKS, Issue.code; eksctl's
 # schema, ``disablePodIMDS``, and pkg/cfn/builder/nodegroup.go (two hops without it).
 
 
@@ -68,7 +68,7 @@ OF_SCALING_GROUP = (
 
 
 def replaced(of: GroupNodes) -> Fix:
-    """The next node has it by itself: those that run are drained and ended."""
+    """The next node has the right options: drain and terminate the running ones."""
     named = ("--nodegroup", of.alike.name) if of.alike.name else of.alike.nodes
     return Fix(
         REPLACE_NODES,
@@ -93,13 +93,12 @@ _FIXED = {
 
 
 def choices(of: GroupNodes, affected: Sequence[AffectedPod] = ()) -> FixOptions:
-    """`affected`: those on these nodes. Where every pod reaches the service, now and later, there is nothing to
-    choose."""
+    """`affected`: pods on these nodes. No fixes if every pod reaches the service, now and on the next node."""
     alike, facts = of.alike, of.facts
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return FixOptions()
     fixed, assumed = _FIXED.get(alike.owner), facts.assumed is not None
-    # What is only assumed is no reason to change nodes.
+    # Assumed options are no reason to change nodes.
     ways = [] if fixed or assumed else [*_on_nodes(of)]
     found = [*on_pods(of, affected), *(each for each in ways if isinstance(each, Fix))]
     cannot = [each for each in ways if isinstance(each, str)]
@@ -107,7 +106,7 @@ def choices(of: GroupNodes, affected: Sequence[AffectedPod] = ()) -> FixOptions:
         cannot = [f"{fixed}: only what the pods themselves are given helps"]
     elif not found and not cannot and not assumed:
         cannot = [f"nothing is known that would change it: {_why(of)}"]
-    meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
+    meant = facts.intent is not None  # with an intent, fixes of pods come before those that open nodes
     in_order = sorted(
         found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
     )
@@ -122,12 +121,11 @@ def offered(
     every: bool = False,
     kubectl: tuple[str, ...] = (),
 ) -> tuple[tuple[NodesAlike, FixOptions], ...]:
-    """For each group of the plan, in its order. `whole`: all of the cluster; `vpc`: its id, "" where it is not known;
-    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
+    """For each node set of the plan, in order. `whole_cluster`: not restricted to the scope; `vpc`: its VPC ID, "" if
+    unknown; `profile`: the AWS profile of the requests, so that commands use the same account.
 
-    A hop limit of 1 is what AWS recommends: nodes are changed only for pods that may need it and have no role that
-    should give it, unless `every` group was asked about by name; where that limit is meant, only for those that do need
-    it.
+    AWS recommends a hop limit of 1: node fixes are offered only for pods that may need the service and have no role for
+    it, or if the node sets were named (`are_named`); with an intent, only for pods that certainly need it.
     """
     pods, meant = leaving(whole.pods), plan.facts.intent is not None
     found = []
@@ -145,14 +143,13 @@ _ON_PODS = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
 
 
 def _by_node(affected: AffectedPod, sure: bool) -> bool:
-    """It lacks, or may lack unless it must be `sure`, what its node could give it, and what is not to come from a role
-    of its own."""
+    """The pod lacks, or without an intent may lack, what its node could give, and what its own role should not give."""
     effects = (Effect.BROKEN, Effect.WILL_BREAK) if sure else (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)
     return affected.effect in effects and affected.asks and not affected.own_role
 
 
 def _on_nodes(of: GroupNodes) -> Iterator[Fix | str]:
-    """A text is why there is no such way."""
+    """A text is the reason why there is no such fix."""
     if of.alike.here.reach in _CUT:
         running = on_instances(of)
         yield running if running is not None else "the running instances are not known well enough to change them"
@@ -182,7 +179,7 @@ def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
 
 
 def _by_scaling_group(of: GroupNodes) -> str:
-    """What its owners do about it."""
+    """Advice for the owner of the auto scaling group."""
     if of.alike.owner is NodeOwner.EKSCTL:
         beyond = of.hops > POD
         return BEYOND_EKSCTL.format(POD, of.alike.name, of.hops) if beyond else BY_EKSCTL.format(of.alike.name)
@@ -198,12 +195,12 @@ def _by_scaling_group(of: GroupNodes) -> str:
 
 
 def _why(of: GroupNodes) -> str:
-    """Of what is not known, as far as that was told."""
+    """Why the options are unknown, as far as reported."""
     options = of.alike.next.options
     return options.why if isinstance(options, Unknown) else "it was not read"
 
 
-# The one fix that somebody names, of all that exist: what is done, or why it is not one thing that can be done.
+# The fix that the user names: its combined action, or why it cannot be applied.
 
 
 Offered = Sequence[tuple[NodesAlike, FixOptions]]
@@ -211,21 +208,21 @@ Offered = Sequence[tuple[NodesAlike, FixOptions]]
 
 @frozen
 class SelectedFix:
-    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together."""
+    """`fixes` differ only in their nodes; `action` combines them."""
 
     act: Act
     fixes: tuple[Fix, ...]
 
 
 def chosen(offered: Offered, name: str) -> SelectedFix:
-    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not.
+    """Select a fix by name from all node sets. Instances of several sets are one fix; templates and classes are not.
 
     Raises:
-        UsageError: there is none, or it is not one thing that can be done.
+        UsageError: there is no such fix, or it cannot be applied.
     """
     fixes = tuple(fix for _, choice in offered for fix in choice.fixes if fix.name == name)
     acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
-    # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
+    # These pods are not checked here: the fix cannot be applied either way.
     if name in NAMES and name not in CARRIED_OUT:
         hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
         raise UsageError(f"{name} is done by the owners of these nodes or pods", hint)
@@ -259,7 +256,7 @@ def _none(offered: Offered, name: str) -> UsageError:
         hint = "; ".join(dict.fromkeys(why)) or unaffected
         return UsageError("there is nothing to fix on these nodes", f"{hint}.")
     known = maybe(name, there)
-    reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
+    reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # none for a misspelled name
     return UsageError(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
 
 
@@ -267,7 +264,7 @@ _READY = ("", "ACTIVE", "DEGRADED")
 
 
 def forbidden(act: Act, facts: MetadataFacts) -> str:
-    """Why it must not be begun now, a clause; "" if nothing is known that forbids it."""
+    """Why the fix must not be started now, a clause; "" if nothing known prevents it."""
     if not isinstance(act, OnTemplate):
         return ""
     group = facts.told.node_groups.get(act.group)

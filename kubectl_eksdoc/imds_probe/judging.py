@@ -1,4 +1,4 @@
-"""What is found wrong with the metadata service of nodes that are alike, or not known of it."""
+"""Findings about the metadata service of node sets: affected pods, option changes, unknown facts."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .sources import MetadataFacts, NodesAlike, counted_of
 
 _MOST_PODS, _NAMED = 5, 3
 NODES = "nodes: "
-"""How the line of the evidence begins that says on which nodes, and whose doing that is."""
+"""Prefix of the evidence line with the nodes and the source of their options."""
 
 
 def judged(facts: MetadataFacts, alike: NodesAlike, affected: Sequence[AffectedPod], hops: int) -> Iterator[Finding]:
-    """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. Where it is assumed
-    what the next node has, it is no finding that it differs."""
+    """Findings of one node set; pods of one owner with the same effect are one finding. `hops`: the number that pods
+    need. With assumed options, a difference of the next node is no finding."""
     assumed, counted = facts.assumed, counted_of(alike.nodes, facts)
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
@@ -51,9 +51,9 @@ def judged(facts: MetadataFacts, alike: NodesAlike, affected: Sequence[AffectedP
 
 
 def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
-    """Of no group alone."""
+    """Findings that concern several node sets."""
     yield from _possible(facts, groups)
-    # Pods of which nothing says that they call AWS are no reason for anything; one line names them.
+    # Pods without a known need are no reason for a change; one line names them.
     found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
     if found:
         owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
@@ -62,7 +62,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     if facts.intent is not None:
         yield from _intended(facts, (alike for alike, _ in groups), facts.intent)
     identities = facts.told.identities
-    if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # else it does not matter
+    if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # otherwise it does not matter
         yield Finding.of(
             "imds-roles-unknown",
             _cluster(facts),
@@ -92,13 +92,13 @@ def _cluster(facts: MetadataFacts) -> Subject:
 
 
 def _unread(facts: MetadataFacts) -> Iterator[Finding]:
-    """Those that could not be looked into for the same reason are one."""
+    """One finding for each reason why pods could not be read."""
     found: dict[str, list[tuple[Pod, Unknown]]] = {}
     for pod in facts.cluster.pods:
         looked = facts.inside.get(pod.key)
         if looked is None or not looked.unknown:
             continue
-        if fails(pod, facts.cluster.observed_at) or (looked.started is None and may_need(pod)):  # else it was a bonus
+        if fails(pod, facts.cluster.observed_at) or (looked.started is None and may_need(pod)):  # else optional
             told = looked.unknown[0]
             found.setdefault(told.missing or told.why.replace(pod.name, ""), []).append((pod, told))
     for several in found.values():
@@ -117,7 +117,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
 
 
 def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
-    """Pods on nodes that are not there; on none yet, where nothing else was asked about."""
+    """Pods on nodes that do not exist; pods without a node, if no nodes were checked."""
     nodes = {name for alike, _ in groups for name in alike.nodes}
     pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
     found = [each for each in pods if each.node or not groups]
@@ -131,7 +131,7 @@ def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[A
 
 
 def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
-    """Pods that fail where they do not reach the service, with a log that was read and says nothing that is known."""
+    """Failing pods without access to the service, whose log was read and has no known line."""
     told = {each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED}
     alike_of = {name: alike for alike, _ in groups for name in alike.nodes}
     done = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
@@ -155,13 +155,13 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
 
 
 def _weak(facts: MetadataFacts, pods: Sequence[Pod]) -> Iterator[str]:
-    """The first line that speaks of the service, which does not show that it is why."""
+    """The first line about the service, which does not prove the cause."""
     seen = (looked.weak for pod in pods if (looked := facts.inside.get(pod.key)) is not None)
     yield from (f"its log: {each.line}" for each in [next(filter(None, seen), None)] if each is not None)
 
 
 def _lacks(pod: Pod, alike: NodesAlike) -> bool:
-    """It does not reach the service on its node. With the network of the host only a disabled endpoint counts."""
+    """The pod cannot reach the service on its node. In the host network, only a disabled endpoint counts."""
     if not pod.calls.host_network:
         return cut_off(alike.here)
     options = alike.now.options
@@ -200,7 +200,7 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
 
 
 def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
-    """What moves nothing: the running instances, where they are known, and where somebody may change them."""
+    """A remedy that moves no pods: options of the running instances, if they are known and may be changed."""
     options, named = alike.now.options, alike.name or len(alike.nodes) <= _MOST_PODS
     if not isinstance(options, MetadataOptions) or options.pending or alike.owner is NodeOwner.AUTO_MODE or not named:
         return
@@ -211,7 +211,7 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
 
 
 def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
-    """One for all: the groups are its evidence."""
+    """One finding for all; the node sets are its evidence."""
     evidence, every, now = list[str](), list[AffectedPod](), list[object]()
     for alike, affected in groups:
         found = [each for each in affected if each.effect is Effect.POSSIBLE]
@@ -233,7 +233,7 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
 
 
 def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: IntendedOptions) -> Iterator[Finding]:
-    """One for all groups, each a line of the evidence."""
+    """One finding for all node sets, each a line of the evidence."""
     missed: dict[NodesAlike, str] = {}
     for alike in every:
         options = {"now": alike.now.options, "on the next node": alike.next.options}
@@ -287,7 +287,7 @@ def _tokens(alike: NodesAlike, assumed: Assumed | None, counted: Counted | None)
             _subject(alike),
             tuple(some(alike.nodes)),
             by=alike.next.by,
-            count="" if counted is not None else _count_v1(alike, assumed),  # or CloudWatch had too few
+            count="" if counted is not None else _count_v1(alike, assumed),  # or CloudWatch has too few
             days=ENOUGH_DAYS,
         )
 
@@ -304,7 +304,7 @@ def _count_v1(alike: NodesAlike, assumed: Assumed | None) -> str:
 
 
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
-    """One for each right that is missing, and for each other reason and time, however many groups it is about."""
+    """One finding for each missing right, and for each other reason and time, whatever the number of node sets."""
     by_reason: dict[tuple[str, str], list[tuple[NodesAlike, bool]]] = {}
     for alike in all_alike:
         for service, now, found in ((alike.now, True, alike.here), (alike.next, False, alike.later)):
@@ -318,7 +318,7 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
 
 
 def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
-    """`missing`: the right, "" where it is none."""
+    """`missing`: the right, "" for none."""
     groups = list(dict.fromkeys(alike for alike, _ in about))
     first, now = about[0]
     when = " and ".join(sorted({"now" if now else "on the next node" for _, now in about}))
@@ -356,7 +356,7 @@ def _group(alike: NodesAlike) -> str:
 
 
 def reasons(affected: Iterable[AffectedPod]) -> list[str]:
-    """Why, by whose the pods are."""
+    """Reasons, by the owner of the pods."""
     owners = {owner_of(each.pod): each.why for each in affected}
     return sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
 

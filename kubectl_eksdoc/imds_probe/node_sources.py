@@ -1,4 +1,4 @@
-"""What stands behind some nodes: their instances, and whatever makes the next ones, as far as it is known."""
+"""Sources of a set of nodes (instances, launch templates, NodeClasses), and the fixes that change them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ T = TypeVar("T")
 
 @frozen
 class ClusterPlace:
-    """Whose cluster it is, for commands; "" for what is not known. `in_context`: by which words kubectl changes no
-    other cluster, whatever the current context is when a command is pasted."""
+    """The cluster that commands act on; "" for unknown values. `kubectl_flags`: flags that make kubectl use this
+    cluster, whatever the current context is."""
 
     cluster: str = ""
     region: str = ""
@@ -52,16 +52,16 @@ class ClusterPlace:
 
     @property
     def in_region(self) -> tuple[str, ...]:
-        """For awscli and eksctl: in the account that was asked, whatever their default profile is."""
+        """Flags of the AWS CLI and eksctl for the account that was read."""
         region = ("--region", self.region) if self.region else ()
         return (*region, "--profile", self.profile) if self.profile else region
 
 
 @frozen
 class GroupNodes:
-    """`alike` is a part of a group; `nodes` are its own, `members` all of the same owner and name. `whole`: all of the
-    cluster, as `facts` may be of a part of it. `pods`: by node, how many must go elsewhere when it goes. `hops`: so
-    many are needed."""
+    """The nodes that a fix applies to. `node_set` is a part of a group; `nodes` are its own, `members` all nodes of
+    that owner and name. `cluster`: the whole one; `facts` may cover a part. `pods_by_node`: number of pods that must be
+    scheduled elsewhere without the node. `hops`: the number that pods need."""
 
     alike: NodesAlike
     facts: MetadataFacts
@@ -73,13 +73,13 @@ class GroupNodes:
     pods: Mapping[str, int]
 
     def drained(self, *named: str) -> str:
-        """The command; of the demo it is rehearsed."""
+        """The drain command; for the demo, with --demo."""
         demo = ("--demo",) if self.whole.source is Source.DEMO else ()
         return CommandTarget(demo, self.where.in_context).of(shell("kubectl", "eksdoc", "drain", "run", *named))
 
     @property
     def instances(self) -> tuple[tuple[Node, Instance, MetadataOptions], ...]:
-        """Those whose options are known, and that run."""
+        """Running instances with known options."""
         found = ((node, _known(self.facts.told.instances, instance_of(node))) for node in self.nodes)
         return tuple(
             (node, instance, instance.options)
@@ -93,7 +93,7 @@ class GroupNodes:
 
     @property
     def scaling(self) -> ScalingGroup | None:
-        """Where it is one and the same for all of them."""
+        """The common auto scaling group of all nodes, None if there is not exactly one."""
         instances = (_known(self.facts.told.instances, instance_of(node)) for node in self.nodes)
         names = {each.scaling_group if each is not None else "" for each in instances}
         return _known(self.facts.told.scaling_groups, next(iter(names))) if len(names) == 1 else None
@@ -103,7 +103,7 @@ class GroupNodes:
 
     @property
     def node_class(self) -> str:
-        """The name of their EC2NodeClass, "" where that is not known, or there are several."""
+        """The name of the common EC2NodeClass, "" if it is unknown or there are several."""
         names = {class_name(node, self.whole) for node in self.nodes}
         found = next(iter(names)) if len(names) == 1 else ""
         return "" if isinstance(found, Unknown) else found
@@ -126,8 +126,8 @@ def behind(
     profile: str = "",
     kubectl: tuple[str, ...] = (),
 ) -> GroupNodes:
-    """`pods` as `leaving` counts them; `vpc`: the cluster's, as EKS tells it; `kubectl`: the words by which it reaches
-    the cluster, none where its context is enough."""
+    """`pods_by_node` as counted by `count_evicted_pods`; `vpc`: the cluster's VPC ID; `kubectl`: flags that make
+    kubectl use the cluster, none if its context is sufficient."""
     who, names = whole.identity, set(alike.nodes)
     kubectl = kubectl or (("--context", who.context) if who.context else ())
     return GroupNodes(
@@ -143,7 +143,7 @@ def behind(
 
 
 def leaving(pods: Iterable[Pod]) -> dict[str, int]:
-    """By node: the pods that must go elsewhere when it goes. Those of DaemonSets and static ones go with it."""
+    """By node: the pods that must be scheduled elsewhere without it. Pods of DaemonSets and static pods end with it."""
     found: dict[str, int] = {}
     for pod in pods:
         if pod.finished or pod.mirror or pod.of_daemon_set:
@@ -157,14 +157,14 @@ def _known(held: Mapping[K, T | Absent | Unknown], key: K) -> T | None:
     return None if found is None or isinstance(found, (Absent, Unknown)) else found
 
 
-# Changing the instances as they run: nothing is replaced, and nothing of it outlives them.
+# Options of running instances: no node is replaced, and the change ends with the instance.
 #
-# Source: botocore's model of EC2, ModifyInstanceMetadataOptions (what is not named stays; ``pending``, then
+# Sources: botocore's model of EC2, ModifyInstanceMetadataOptions (options that are not named stay; ``pending``, then
 # ``applied``).
 
 
 def on_instances(of: GroupNodes) -> Fix | None:
-    """None where no instance is known that a pod does not reach."""
+    """None if no instance with restricted access is known."""
     each = tuple(_needed(of))
     if not each:
         return None
@@ -202,7 +202,7 @@ def _modify(of: GroupNodes, instance: str, hop_limit: int, endpoint: bool | None
 
 
 def _lasts(of: GroupNodes) -> str:
-    """The next instance does not know of it."""
+    """The next instance does not have the change."""
     later, options = of.alike.later, of.alike.next.options
     if later.reach is Reach.REACHABLE:
         return "it is lost with the instance, and the next one has it by itself"
@@ -211,7 +211,7 @@ def _lasts(of: GroupNodes) -> str:
     return "it is lost with the instance, and what the next one has is not known"
 
 
-# What Karpenter launches nodes with: a change of it replaces every node of the class.
+# EC2NodeClasses of Karpenter: a change replaces every node of the class.
 #
 # Sources: Karpenter, concepts/nodeclasses (spec.metadataOptions) and concepts/disruption (drift; a NodePool without
 # budgets has one of 10 %); karpenter v1.14.1, pkg/apis/v1/ec2nodeclass.go.
@@ -221,7 +221,7 @@ KIND = "ec2nodeclass"
 
 
 def on_class(of: GroupNodes) -> Fix | None:
-    """None where their class is not known, or they have several."""
+    """None if the class is unknown, or there are several."""
     said, name = of.class_said, of.node_class
     if said is None or not name:
         return None
@@ -262,13 +262,13 @@ def _spec(hop_limit: str, endpoint: str) -> str:
     return f'{{"spec":{{"metadataOptions":{{"httpPutResponseHopLimit":{hop_limit}{switch}}}}}}}'
 
 
-# A new version of the launch template that makes the nodes.
+# A new version of the launch template of a managed node group.
 #
-# Sources: botocore's models of EC2 (CreateLaunchTemplateVersion: what is given "overwrites any corresponding launch
-# parameters" of the source version, so that all of MetadataOptions is given; snapshots of its block devices are not
-# inherited) and of EKS (UpdateNodegroupVersion: only for a group that was created with a template, with the same one;
-# without a version the cluster's is taken, without a release the latest AMI; neither with an AMI of one's own); EKS
-# user guide, launch templates and updates of managed node groups.
+# Sources: botocore's models of EC2 (CreateLaunchTemplateVersion: the given values "overwrites any corresponding launch
+# parameters" of the source version, so all MetadataOptions are given; snapshots of block devices are not inherited) and
+# of EKS (UpdateNodegroupVersion: only for a group that was created with a template, with the same one; without a
+# version the cluster's is used, without a release the latest AMI; neither with a custom AMI); EKS user guide, launch
+# templates and updates of managed node groups.
 
 
 _VERSION = '"$VERSION"'
@@ -281,7 +281,7 @@ _SNAPSHOTS = "snapshots that its block devices are made of are not inherited fro
 
 
 def on_group_template(of: GroupNodes, group: NodeGroup, template: TemplateVersion) -> Fix | str:
-    """Of a managed node group with a template of its owner's. Text: why not."""
+    """For a managed node group with a custom launch template. A text is the reason why there is no such fix."""
     if not (_own_ami(group, template) or group.release):
         return (
             f"EKS does not tell the AMI release of node group {group.name}: an update to another version of its "
@@ -320,7 +320,7 @@ def on_group_template(of: GroupNodes, group: NodeGroup, template: TemplateVersio
 
 
 def _own_ami(group: NodeGroup, template: TemplateVersion) -> bool:
-    """The template names it, so that EKS puts in none of its own."""
+    """The template names the AMI, so EKS adds none."""
     return bool(template.image) or group.ami_type == "CUSTOM"
 
 
@@ -340,7 +340,7 @@ def _act(of: GroupNodes, group: NodeGroup, template: TemplateVersion) -> OnTempl
 
 
 def _is_off(of: GroupNodes, template: TemplateVersion) -> bool:
-    """What it launches has its endpoint disabled: by itself, or by the account's default where it says nothing."""
+    """The template's instances have a disabled endpoint: by the template, or by the account's default."""
     options = of.alike.next.options
     return template.options.endpoint is False or (isinstance(options, MetadataOptions) and not options.endpoint)
 
@@ -353,7 +353,7 @@ def _create(of: GroupNodes, template: TemplateVersion, said: SaidOptions) -> str
 
 
 def template_data(said: SaidOptions) -> str:
-    """LaunchTemplateData as JSON, with nothing but all that it says of the metadata service."""
+    """LaunchTemplateData as JSON, with only the metadata options."""
     switched = {True: '"enabled"', False: '"disabled"'}
     told = {
         "HttpTokens": f'"{said.tokens}"' if said.tokens.isalpha() else None,
@@ -381,7 +381,7 @@ def _update(of: GroupNodes, act: OnTemplate) -> tuple[str, ...]:
 
 
 def _with_template(update: tuple[str, ...], act: OnTemplate) -> str:
-    """Up to the number of its version."""
+    """Without the number of the template version."""
     return shell(*update, "--launch-template", f"id={act.id},version=")
 
 

@@ -1,4 +1,5 @@
-"""All that is said of the metadata service of a cluster: its nodes by cause, and the pods that suffer."""
+"""Plan of the metadata check: node sets by cause, affected pods, findings, and the comparison with an earlier
+result."""
 
 from __future__ import annotations
 
@@ -35,11 +36,11 @@ from .judging import judged, judged_whole, reasons, some, whose
 from .programs import program_of
 from .sources import MetadataFacts, MetadataService, NodesAlike, nodes_alike
 
-# The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
+# The AL2023 successor of a managed AL2 node group, and the pods that lose access on it.
 
 
 def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> ImdsVerdict | None:
-    """What pods find there; None where none is known to come, or where that is nothing new to them."""
+    """The verdict for pods on the successor; None if none is expected, or it changes nothing."""
     group = facts.told.node_groups.get(alike.name) if alike.owner is NodeOwner.MANAGED else None
     if not isinstance(group, NodeGroup) or group.template is not None or not group.ami_type.startswith("AL2_"):
         return None
@@ -51,7 +52,7 @@ def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> ImdsVerd
 
 
 def judged_successor(group: GroupPlan) -> Iterator[Finding]:
-    """Of a node group, and those of its pods that are affected on the one that comes after it."""
+    """Findings of a node group whose pods are affected on its successor."""
     name, possible = group.alike.name, group.of(Effect.POSSIBLE)
     sure = [each for each in group.affected if each.effect in (Effect.WILL_BREAK, Effect.BROKEN)]
     found = sure or possible
@@ -70,7 +71,7 @@ def judged_successor(group: GroupPlan) -> Iterator[Finding]:
 
 @frozen
 class GroupPlan:
-    """Nodes with one cause, and the pods on them that suffer, the broken ones first."""
+    """A set of nodes with one cause, and its affected pods, the broken ones first."""
 
     alike: NodesAlike
     affected: tuple[AffectedPod, ...]
@@ -81,8 +82,8 @@ class GroupPlan:
 
 @frozen
 class MetadataPlan:
-    """`groups`: those that suffer first; `successors`: of those that AL2023 is known to come after, with what pods find
-    there as `later`. `hops` away are the pods that are judged."""
+    """`groups`: the most affected first; `successors`: of those with a known AL2023 successor, with the pods' verdict
+    on it as `verdict_next`. `hops`: the hops of the judged pods."""
 
     facts: MetadataFacts
     hops: int
@@ -92,8 +93,8 @@ class MetadataPlan:
 
 
 def plan_metadata(facts: MetadataFacts, hops: int, reach: CommandTarget = CommandTarget()) -> MetadataPlan:
-    """`hops` to the service: 2 for a pod with a network of its own, 3 where another network is below that. `reach`: by
-    which words the commands lead to the cluster that was read."""
+    """Plan for pods at `hops` from the service: 2 in a pod network, 3 in a nested network. `target`: the flags that
+    commands need for the cluster that was read."""
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
     read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
@@ -121,8 +122,8 @@ def _affected_first(group: GroupPlan) -> tuple[int, int]:
 
 
 def worth_a_look(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
-    """Those on nodes where they are cut off, or on whose next node they will be, and those that fail on nodes of which
-    it is not known: a log tells what EC2 does not."""
+    """Pods on nodes that restrict their access, now or on the next node, and failing pods on nodes with unknown access:
+    a log shows what EC2 does not."""
     alike, now = nodes_alike(facts, hops), facts.cluster.observed_at
     found = []
     for at, pods in _by_group(alike, facts.cluster.pods).items():
@@ -135,7 +136,7 @@ def worth_a_look(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
 
 
 def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, list[Pod]]:
-    """By the place of their node's group in `alike`."""
+    """By the index of the node's set in `sets`."""
     group_of = {node: at for at, each in enumerate(alike) for node in each.nodes}
     found: dict[int, list[Pod]] = {}
     for pod in pods:
@@ -152,9 +153,9 @@ def _affected(
     of_owner: Mapping[str, PodEvidence],
     clauses: Mapping[Subject, str],
 ) -> tuple[AffectedPod, ...]:
-    """What was read of one pod holds for those that its owner made like it."""
+    """Evidence of one pod holds for the other pods of its owner."""
     has_one = alike.now.options is not None
-    # Fargate runs no agent of EKS Pod Identity, so an association gives its pods nothing
+    # Fargate runs no EKS Pod Identity agent, so an association has no effect there
     identities = frozenset[PodIdentity]() if alike.owner is NodeOwner.FARGATE else facts.told.identities
     judged = JudgedPods(alike.here, alike.later, identities, facts.cluster.observed_at)
     on_host = replace(
@@ -164,16 +165,16 @@ def _affected(
     for pod in pods:
         within = facts.inside.get(pod.key) or of_owner.get(_alike(pod), _NOT_LOOKED)
         if within is not _NOT_LOOKED and pod.key not in facts.inside and not fails(pod, facts.cluster.observed_at):
-            within = PodEvidence(within.started, programs=within.programs)  # else it fails as the one that was read did
+            within = PodEvidence(within.started, programs=within.programs)  # else it fails like the read pod
         each = (on_host if pod.calls.host_network else judged).affected(pod, within)
-        # where there never was a service, nobody who runs has lost one
+        # on nodes that never had the service, a running pod has not lost it
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
             found.append(with_role_use(each, clauses, facts) if tells(alike) else each)
     return tuple(sorted(found, key=lambda each: (WORST_FIRST[each.effect], each.pod.key)))
 
 
 def _at_host(service: MetadataService, other: ImdsVerdict) -> ImdsVerdict:
-    """For pods with the network of their host; where there is no service, they are on no instance of EC2."""
+    """For pods in the host network; a node without the service is no EC2 instance."""
     return ImdsVerdict(Reach.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
 
 
@@ -184,7 +185,7 @@ def _alike(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.key
 
 
-# Who reaches the metadata service against an earlier answer: which nodes and pods either was about.
+# Comparison with an earlier result: the nodes and pods that each covers.
 
 
 _OPEN = frozenset({"imds-nodes-unknown", "imds-roles-unknown", "imds-pods-unread"})
@@ -192,12 +193,12 @@ KIN = dict.fromkeys(
     ("imds-pods-broken", "imds-pods-will-break", "imds-next-differs", "imds-pods-possible", "imds-roles-unknown"),
     _OPEN,
 )
-"""Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly
-need it hides nothing."""
+"""With an unknown service, the affected pods and the pods with a role are unknown, too. A possible need hides no
+finding."""
 
 _NEEDS = needs_of(Code.of_area("imds"))
 _KNOWN = frozenset(_NEEDS)
-"""What an older version may have found besides, nobody looks for here."""
+"""Codes that other versions of this tool may have found are not compared."""
 
 _NODES, _GROUPS = "node", "nodegroup"
 _NARROWING = ("pod", "workload", "namespace", _NODES, _GROUPS, "evidence")
@@ -206,9 +207,10 @@ _NARROWING = ("pod", "workload", "namespace", _NODES, _GROUPS, "evidence")
 def against(
     earlier: SavedResult, cluster: Cluster, plan: MetadataPlan, options: Mapping[str, object]
 ) -> ResultComparison:
-    """
+    """Compare the plan with an `earlier` result.
+
     Raises:
-        BaselineError: the earlier answer is of another cluster.
+        BaselineError: the earlier result is of another cluster.
     """
     before = earlier.options
     codes, scope = _looked_for(before), _scope(before)
@@ -219,12 +221,12 @@ def against(
 
 
 def as_earlier(of: SnapshotOrigin, cluster: Cluster, plan: MetadataPlan) -> SavedResult:
-    """`plan` of what was read earlier, as its own document is read."""
+    """The plan of an earlier snapshot, in the form of a saved result."""
     return made_earlier(of, cluster, plan.findings)
 
 
 def _looked_for(options: Mapping[str, object]) -> frozenset[str]:
-    """The codes that may be found with these flags."""
+    """The codes that are possible with these flags."""
     evidence = set(str(options.get("evidence") or "").split(","))
     only = {
         ("imds-v1-counted", "imds-v1-rejected"): "cloudwatch" in evidence,
@@ -235,7 +237,7 @@ def _looked_for(options: Mapping[str, object]) -> frozenset[str]:
 
 
 def _scope(options: Mapping[str, object]) -> Scope | None:
-    """What is chosen twice, by name and by group, is less than either, and as much only as itself."""
+    """A selection by both name and group is smaller than either, and is comparable only with itself."""
     pod, nodes, groups = options.get("pod"), _many(options.get(_NODES)), _many(options.get(_GROUPS))
     workload, namespace = options.get("workload"), options.get("namespace") or ""
     if pod:
@@ -254,12 +256,13 @@ def _many(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, (list, tuple)) else []
 
 
-# What is said of one pod: whether it reaches the metadata service, and whether that matters to it.
+# Access of one pod to the metadata service, and its effect.
 
 
 @frozen
 class OnePod:
-    """`hops` to the service; `affected_pod` is None where nothing says that it is. `sentence` says all."""
+    """`hops` to the service; `affected_pod` is None if nothing shows that the pod is affected. `sentence` states the
+    result."""
 
     pod: Pod
     hops: int
@@ -277,7 +280,7 @@ _REACHES = {
 
 
 def of_pod(plan: MetadataPlan, pod: Pod) -> OnePod:
-    """`plan` is that of the pod's node, or holds it."""
+    """`plan` covers the pod's node."""
     now = plan.facts.cluster.observed_at
     group = next((each for each in plan.groups if pod.node in each.alike.nodes), None)
     if pod.finished:
@@ -318,7 +321,7 @@ def _matters(pod: Pod, suffers: AffectedPod | None, here: ImdsVerdict, failing: 
 
 
 def _later(group: GroupPlan | None, pod: Pod) -> str:
-    """What the next node changes, "" for nothing."""
+    """The change on the next node, "" for none."""
     if group is None or pod.calls.host_network or isinstance(group.alike.next.options, Unknown):
         return ""
     if not group.alike.changes:

@@ -1,7 +1,7 @@
-"""Ways out for the pods themselves, whatever their nodes have: what they look for is given to them.
+"""Fixes of pods, independent of their nodes: roles, flags and environment variables instead of the metadata service.
 
-Sources: EKS user guide, Pod Identity (trust policy, create-pod-identity-association, pods get it as they start) and
-IRSA; `imds_probe.programs` for flags and variables.
+Sources: EKS user guide, Pod Identity (trust policy, create-pod-identity-association, effective at the start of a pod)
+and IRSA; `imds_probe.programs` for flags and variables.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LONGEST_ROLE = 64
 
 @frozen(order=True)
 class _Workload:
-    """What makes pods, as kubectl names it: ``deployment``, ``daemonset.apps``."""
+    """A workload, by kubectl's name: ``deployment``, ``daemonset.apps``."""
 
     namespace: str
     kind: str
@@ -53,7 +53,7 @@ class _Workload:
 
 
 def on_pods(of: GroupNodes, affected: Sequence[AffectedPod]) -> Iterator[Fix]:
-    """Of those that are broken or will break; of the others nobody knows what they need."""
+    """Fixes for pods that are broken or will break; the needs of other pods are unknown."""
     sure = [each for each in affected if each.effect in (Effect.BROKEN, Effect.WILL_BREAK)]
     if not sure:
         return
@@ -62,7 +62,7 @@ def on_pods(of: GroupNodes, affected: Sequence[AffectedPod]) -> Iterator[Fix]:
 
 
 def _workload(pod: Pod) -> _Workload | None:
-    """That which is rolled out anew; None for pods that nobody can."""
+    """The workload to roll out; None if there is none."""
     owner = pod.owner
     if owner is None:
         return None
@@ -79,13 +79,13 @@ def _workloads(pods: Iterable[Pod]) -> list[_Workload]:
 
 
 def _count(of: GroupNodes, workloads: Iterable[_Workload]) -> int:
-    """All their pods restart, on whatever nodes they are."""
+    """All pods of the workloads restart, on all nodes."""
     wanted = set(workloads)
     return sum(not pod.finished and _workload(pod) in wanted for pod in of.whole.pods)
 
 
 def _again(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
-    """They have a role since they started, and only a new pod gets it."""
+    """Pods that started before they got a role: only a new pod has it."""
     workloads = _workloads(each.pod for each in sure if each.way_out == AGAIN)
     if not workloads:
         return None
@@ -105,11 +105,11 @@ def _role(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     accounts = sorted({(pod.namespace, pod.calls.service_account or "default") for pod in pods})
     if (
         not accounts or of.alike.owner is NodeOwner.FARGATE
-    ):  # Pod Identity's agent is a DaemonSet, and Fargate runs none
+    ):  # the Pod Identity agent is a DaemonSet, and Fargate runs none
         return None
     workloads = _workloads(pods)
     agent = any(_AGENT in image for pod in of.whole.pods for image in pod.calls.images)
-    setup = () if agent or of.alike.owner is NodeOwner.AUTO_MODE else (_agent(of.where),)  # Auto Mode has it built in
+    setup = () if agent or of.alike.owner is NodeOwner.AUTO_MODE else (_agent(of.where),)  # it is built into Auto Mode
     forth = [line for account in accounts for line in _associated(of.where, *account)]
     count = len(accounts)
     return Fix(
@@ -161,7 +161,7 @@ def _associated(where: ClusterPlace, namespace: str, account: str) -> tuple[str,
 
 
 def _taken_back(where: ClusterPlace, namespace: str, account: str) -> str:
-    """The role stays: it may have policies by then."""
+    """The role is kept: it may have policies by then."""
     words = ("aws", "eks", "list-pod-identity-associations", *_which(where, namespace, account))
     ident = f"$({shell(*words, '--query', 'associations[0].associationId', '--output', 'text')})"
     delete = ("aws", "eks", "delete-pod-identity-association", "--cluster-name", where.cluster, *where.in_region)
@@ -173,8 +173,8 @@ def _maker(pod: Pod) -> str:
 
 
 def _flags(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
-    """For programs that are known, what they look for and were not given."""
-    # By what made the pods: what was read of one of them holds for all.
+    """For known programs: set the values that they look for."""
+    # By the owner of the pods: evidence of one pod holds for all.
     looked = ((_maker(pod), of.facts.inside.get(pod.key)) for pod in of.whole.pods)
     started = {maker: each.started for maker, each in looked if each is not None and each.started is not None}
     lines: dict[_Workload, str] = {}
@@ -205,8 +205,8 @@ def _flags(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
 
 
 def _lacks(each: AffectedPod, started: ContainerCommand | None) -> tuple[ImdsNeed, ...]:
-    """What can be told it and surely was not; where nobody knows with what it was started, all that it could need, if
-    it is seen to be broken."""
+    """Needs that a setting can meet and that certainly are not set; with an unknown command, all possible needs of a
+    broken pod."""
     program = program_of(each.pod)
     if program is None:
         return ()
@@ -216,7 +216,7 @@ def _lacks(each: AffectedPod, started: ContainerCommand | None) -> tuple[ImdsNee
 
 
 def _set(workload: _Workload, pod: Pod, needs: Sequence[ImdsNeed], given: ProgramSettings, where: ClusterPlace) -> str:
-    """One line, as one rollout can be taken back by name and several cannot; "" where a value is not known."""
+    """One command, because a rollback reverts one rollout; "" if a value is unknown."""
     variables = {_REGION: where.region}
     flags = {"--aws-region": where.region, "--aws-vpc-id": where.vpc}
     by_variable = [_given(given.of(need), variables) for need in needs]
@@ -231,12 +231,12 @@ _REGION = "AWS_REGION"
 
 
 def _given(names: Sequence[str], values: Mapping[str, str]) -> str:
-    """The first of the names that has a value, with it."""
+    """The first name that has a value, with the value."""
     return next((f"{name}={values[name]}" for name in names if values.get(name)), "")
 
 
 def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str], where: ClusterPlace) -> str:
-    """To its first container, if that is the one: else the API server refuses the whole patch."""
+    """Add the arguments to the first container; the API server refuses the patch if the image differs."""
     image = next(each for each in pod.calls.images if program_of_image(each) is not None)
     first = "/spec/template/spec/containers/0"
     test = f'{{"op":"test","path":"{first}/image","value":{_text(image)}}}'
@@ -247,5 +247,5 @@ def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str], where: C
 
 
 def _text(value: str) -> str:
-    """As JSON writes it; control characters are in no image's name."""
+    """As JSON; image names have no control characters."""
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,6 +1,6 @@
-"""The active probe of the metadata service: look where it may run, make its pods, wait, read what they say, clean up.
+"""Active probe of the metadata service: find out where it may run, create its pods, read their answers, delete them.
 
-What it makes belongs to one object (`imds_probe.probe`).
+One object owns all objects of a probe (`imds_probe.probe`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .probe_result import (
     probed_nodes,
 )
 
-# What every command does that makes short-lived pods: one object that owns them is made first, and removed at the end,
-# whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their
-# deadline, and the next one removes what is left.
+# Rules of all commands that create short-lived pods: the owner of the pods is created first and deleted last, also
+# after Ctrl-C. If the process is killed, the kubelet ends the pods after their deadline, and the next probe deletes the
+# rest.
 
 
 AT_ONCE = 30
-"""So many nodes are probed at a time, with two pods each."""
+"""Number of nodes that are probed at a time, with two pods each."""
 
 
 def prepared(
@@ -44,20 +44,20 @@ def prepared(
     named: Sequence[str] = (),
     every: bool = False,
 ) -> ProbePlan:
-    """Nothing is made.
+    """Plan a probe; nothing is created.
 
     Raises:
-        UsageError: a node that is `named` is not there.
-        ClusterError: the cluster cannot be talked to.
+        UsageError: a node of `node_names` does not exist.
+        ClusterError: the cluster cannot be reached.
     """
     return plan_probe(nodes, ground.pod_security(), ground.owners(), probe, manner, named, every)
 
 
 def tried(what: ProbePlan, ground: ProbeNamespace) -> dict[str, NotMade]:
-    """What the server would refuse to make, by the names of the pods; nothing is made.
+    """Pods that the API server would refuse, by name; nothing is created.
 
     Raises:
-        Unauthorized, ConfigError: nothing can be asked.
+        Unauthorized, ConfigError: no request is possible.
     """
     answers = {pod.name: ground.make_pod(pod_manifest(pod, what.probe, what.manner), dry=True) for pod in what.pods}
     return {name: refused for name, refused in answers.items() if refused is not None}
@@ -70,10 +70,10 @@ def probed(
     told: Callable[[], int],
     tell: Callable[[str], object],
 ) -> Probed:
-    """`told`: how often the process was told to end; `tell` hears how far it is, a line each.
+    """Run the probe. `interrupts`: number of interruptions by the user; `report` receives progress lines.
 
     Raises:
-        Forbidden, ClusterError: not even the first object can be made; nothing is left.
+        Forbidden, ClusterError: the owner cannot be created; nothing is left in the cluster.
     """
     manifest = owner_manifest(what.probe, what.manner)
 

@@ -1,16 +1,16 @@
-"""What the answers to a probe mean: whether pods reach the metadata service, and why not.
+"""Diagnosis of a probe's answers: whether pods reach the metadata service, and the cause if they do not.
 
-Reach is what the pod on a network of its own measured. Why not is concluded, from three things:
+The pod in the pod network measures the reach. The cause is concluded from three rules:
 
-- The hop limit is put on the answer that carries the token, and on nothing else (EC2 user guide, "Use the Instance
-  Metadata Service": "the response to PUT requests has a response hop limit (time to live)"). So where it is too low, a
-  connection comes about, and a request without a token is answered, with 200 or 401, while the PUT is not
+- The hop limit applies only to the response that carries the token (EC2 user guide, "Use the Instance Metadata
+  Service": "the response to PUT requests has a response hop limit (time to live)"). If it is too low, connections
+  succeed, and a request without a token is answered with 200 or 401, while the PUT gets no answer
   (DataDog/datadog-agent #55269: the PUT hangs until its timeout, the GET returns 401 in less than 10 ms).
-- An endpoint that is disabled answers 403 to everything (AWS re:Post, "How can I troubleshoot instance metadata issues
-  on my EC2 Linux instance?"; ansible/ansible #68098). It does so to a PUT with X-Forwarded-For, too, which a proxy adds
-  (EC2 user guide): the node's own answer tells them apart.
-- Where nothing answers, packets are dropped on the way. Whether in the pod's network or on the node, only the node's
-  own answer tells.
+- A disabled endpoint answers every request with 403 (AWS re:Post, "How can I troubleshoot instance metadata issues on
+  my EC2 Linux instance?"; ansible/ansible #68098). A PUT with X-Forwarded-For, which a proxy adds, gets 403, too (EC2
+  user guide): the answer to the node itself tells the two apart.
+- Without any answer, packets are dropped. Whether the pod network or the node drops them, only the node's own answer
+  tells.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeReport, ProbeStep
 
-# How far the requests of one probe came, as a whole: one word for each way it can go, and a clause for people.
+# Result of a probe's requests: one enum member for each outcome, with a clause for users.
 
 
 OK, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
 
 _NO_CONNECTION = 7
-"""Of curl's exit codes: a refusal, or no route; 28 is a timeout (man curl)."""
+"""Exit codes of curl: 7 for a refused connection or no route, 28 for a timeout (man curl)."""
 
 
 class RequestResult(Enum):
-    """What came of the three requests."""
+    """Result of the three requests."""
 
     REACHED = "a token was issued, and the request with it"
     LOST = "no token came, a request without one was answered"
@@ -45,8 +45,8 @@ class RequestResult(Enum):
 
 @frozen
 class ProbeOutcome:
-    """`said` in a clause. `v1`: what asks without a token is served; `broken`: the connection that asked for a token
-    was ended by somebody, before its answer."""
+    """`description`: a clause. `is_v1_served`: a request without a token gets the metadata; `is_connection_closed`: the
+    connection of the token request was closed before an answer."""
 
     way: RequestResult
     said: str
@@ -101,20 +101,20 @@ def _ended(step: ProbeStep | None) -> str:
 
 
 class Cause(str, Enum):
-    """Why pods do not reach it, or not well; `NONE`: they do."""
+    """Why pods cannot reach the service, or only in part; `NONE`: they reach it."""
 
     NONE = "none"
-    HOP_LIMIT = "hop limit"  # likely: the token is dropped on its way to the pod
-    BLOCKED = "blocked"  # between the pod and its node: a policy, a rule, a route
-    NODE = "node"  # nothing answers on the node either
-    DISABLED = "disabled"  # likely: the endpoint
-    IN_BETWEEN = "in between"  # something else answers, or changes requests: a proxy, a mesh
+    HOP_LIMIT = "hop limit"  # likely: the response with the token is dropped on its way to the pod
+    BLOCKED = "blocked"  # between the pod and its node: a network policy, a rule, a route
+    NODE = "node"  # the node itself gets no answer either
+    DISABLED = "disabled"  # likely: the endpoint is disabled
+    IN_BETWEEN = "in between"  # another server answers, or changes requests: a proxy, a service mesh
     UNKNOWN = "unknown"
 
 
 @frozen
 class ProbeDiagnosis:
-    """`why` in a clause; `doubt`: what speaks against it or was not seen, "" for nothing."""
+    """`why`: a clause; `doubt`: contrary or missing evidence, "" for none."""
 
     reach: Reach
     cause: Cause
@@ -132,13 +132,14 @@ _UNLESS = {
     Cause.HOP_LIMIT: "if it says that the hop limit is 3 or more, something else loses that answer",
     Cause.DISABLED: "if it says that the endpoint is enabled, something else answers with 403",
 }
-"""What EC2's word would speak against: the probe asks nobody but the service."""
+"""EC2 facts that would contradict the diagnosis: the probe asks only the metadata service."""
 _IN_THE_WAY = "a policy, a rule or a route of the pod's network is in the way"
 _NOT_ON_NODE = "the node itself was not asked"
 
 
 def diagnosis(own: Answers, host: Answers, family: AddressFamily = AddressFamily.V4) -> ProbeDiagnosis:
-    """Of a pod on a network of its own, `own`, beside one on its node's network, `host`."""
+    """Diagnose the answers to a pod in the pod network, `pod_answers`, and to one in the host network,
+    `host_answers`."""
     if isinstance(own, Unknown):
         return ProbeDiagnosis(Reach.UNKNOWN, Cause.UNKNOWN, own.why)
     here = outcome(own.of(family))
@@ -158,7 +159,7 @@ def _reached(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
 
 
 def _diagnosis_lost(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
-    """The PUT got no answer, the GET without a token did."""
+    """The PUT got no answer, the GET without a token got one."""
     reach = Reach.V1_ONLY if here.v1 else Reach.CUT_OFF
     if there.way is RequestResult.LOST:
         why = "not even the node itself gets a token, which no hop limit does"
@@ -174,7 +175,7 @@ def _diagnosis_lost(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
 
 
 def _diagnosis_silent(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
-    """Nothing was answered, which no hop limit does: it does not bound the answer to a GET."""
+    """No request got an answer. The hop limit cannot cause that: it does not limit the response to a GET."""
     if there.way in (RequestResult.REACHED, RequestResult.LOST):
         why = f"{here.said}, and the node itself is answered: {_IN_THE_WAY}"
         return ProbeDiagnosis(Reach.CUT_OFF, Cause.BLOCKED, why)
@@ -201,7 +202,7 @@ def _forbidden(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
 
 
 def _refused(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
-    """The PUT was answered with something that is no token."""
+    """The PUT was answered without a token."""
     reach = Reach.V1_ONLY if here.v1 else Reach.CUT_OFF
     if there.way is RequestResult.REACHED:
         return ProbeDiagnosis(reach, Cause.IN_BETWEEN, f"{here.said}, and on the node itself it is given")

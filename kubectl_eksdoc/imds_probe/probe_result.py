@@ -1,4 +1,4 @@
-"""What came of a probe: of each node what its pods printed, and what that means; and the findings of it."""
+"""Pods, plan and result of the active probe, with its findings."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, left_finding, 
 
 from .probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 
-# The script that the probe's pods run. It needs a POSIX shell and curl; busybox's wget cannot send a PUT.
-#
-# It asks for the id of the instance and nothing else: no credentials, and the token is not printed. The request without
-# a token counts in CloudWatch as MetadataNoToken, or as MetadataNoTokenRejected.
+# The script of the probe pods. It needs a POSIX shell and curl; busybox's wget cannot send a PUT. It requests the
+# instance ID only: no credentials, and the token is not printed. The request without a token counts in CloudWatch as
+# MetadataNoToken, or as MetadataNoTokenRejected.
 
 
 CONNECT_S, ANSWER_S = 2, 3
-"""So long a connection, and a whole request, is waited for. The service answers in milliseconds, where it does."""
+"""Timeouts of a connection and of a whole request. The service normally answers in milliseconds."""
 
 LONGEST_S = 2 * 3 * ANSWER_S
-"""So long the script takes at most, besides what it waits at first."""
+"""Maximum duration of the script, without its initial delay."""
 
 SETTLE_S = 5
-"""So long a pod waits before it asks: network policies of the VPC CNI hold for a new pod only after a moment (EKS user
+"""Delay of a pod before its requests: network policies of the VPC CNI apply to a new pod after a moment (EKS user
 guide, "Limit Pod traffic with Kubernetes network policies", standard mode)."""
 
 SCRIPT = f"""\
@@ -75,20 +74,20 @@ echo end
 
 
 IMAGE = "public.ecr.aws/amazonlinux/amazonlinux:2023"
-"""Has a shell and curl (Amazon Linux 2023 user guide, "Package changes for curl and libcurl"), and every node of EKS in
-a region of the public partition can pull it without credentials."""
+"""Has a shell and curl (Amazon Linux 2023 user guide, "Package changes for curl and libcurl"); EKS nodes in regions of
+the public partition can pull it without credentials."""
 
 NAMESPACE = "default"
 
 _MARGIN_S = 30
 
 
-# The pods of a probe, as they are sent to the cluster, and the object that owns them.
+# Manifests of the probe's pods, and of the object that owns them.
 
 
 @frozen
 class ProbeSettings:
-    """`wait_s`: so long the pods are waited for, images that are pulled included."""
+    """`wait_s`: timeout for the pods, including image pulls."""
 
     image: str = IMAGE
     namespace: str = NAMESPACE
@@ -96,13 +95,13 @@ class ProbeSettings:
 
     @property
     def deadline_s(self) -> int:
-        """After so long the kubelet ends a pod of which nobody took care."""
+        """The kubelet ends an abandoned pod after this time."""
         return int(self.wait_s) + SETTLE_S + LONGEST_S + _MARGIN_S
 
 
 @frozen
 class ProbePod:
-    """One pod that is to be made, and what it is to tell."""
+    """A pod to create, and the network it tests."""
 
     node: str
     network: Network
@@ -110,7 +109,7 @@ class ProbePod:
 
 
 def probe_pods(probe: str, nodes: Sequence[str], networks: Sequence[Network]) -> tuple[ProbePod, ...]:
-    """Named by the probe's id and their place: a node's name may be too long for a pod's."""
+    """Named by the probe ID and an index: a node name may be too long for a pod name."""
     return tuple(
         ProbePod(node, network, f"{owner_name(probe)}-{place}-{network.value}")
         for place, node in enumerate(nodes)
@@ -132,7 +131,7 @@ def owner_manifest(probe: str, manner: ProbeSettings) -> Doc:
 
 
 def pod_manifest(made: ProbePod, probe: str, manner: ProbeSettings, owner_uid: str = "") -> Doc:
-    """`owner_uid` "": as it is shown before there is an owner."""
+    """Without `owner_uid`: for a preview before the owner exists."""
     network = {"hostNetwork": True} if made.network is Network.HOST else {}
     return pod(_errand(probe, manner), made.name, made.node, _container(manner), owner_uid, **network)
 
@@ -151,15 +150,14 @@ def _container(manner: ProbeSettings) -> Doc:
 
 
 def manifests(probe: str, pods: Sequence[ProbePod], manner: ProbeSettings) -> tuple[Doc, ...]:
-    """All that would be made, in its order; whose the pods are is known once their owner is made."""
+    """All objects to create, in order; the owner reference of the pods is added after the owner is created."""
     made = (pod_manifest(each, probe, manner) for each in pods)
     return (owner_manifest(probe, manner), *made)
 
 
-# On which nodes a probe runs: one of each kind that looks alike from within the cluster, unless others are named.
-#
-# Alike are nodes of one node group or NodePool that come from the same version of the same template: what EC2 gave them
-# is the same, unless somebody changed an instance by hand, which only AWS tells, or a probe of every node.
+# Nodes to probe: one of each group that looks alike from within the cluster, unless nodes are named. Nodes of one node
+# group or NodePool with the same version of the same template are alike: they have the same options unless an instance
+# was changed, which only AWS or a probe of every node shows.
 
 
 TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
@@ -170,14 +168,14 @@ _FARGATE = "Fargate has no metadata service"
 _HYBRID = "a hybrid node is no EC2 instance"
 
 NOTHING_TO_ASK = (_FARGATE, _HYBRID)
-"""Why nodes are not probed of which there is nothing to know."""
+"""Reasons of nodes without a metadata service."""
 
 _SAME = (LAUNCH_TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
 
 
 @frozen
 class AlikeNodes:
-    """Nodes that are alike; `why_not`: why none of them is probed, "" if `chosen` are."""
+    """Nodes that look alike; `why_not`: the reason why none is probed, "" if `chosen` are."""
 
     owner: NodeOwner
     group: str
@@ -187,10 +185,10 @@ class AlikeNodes:
 
 
 def likes(nodes: Iterable[Node], named: Sequence[str] = (), every: bool = False) -> tuple[AlikeNodes, ...]:
-    """All that are alike, by owner and group; `named`: exactly those nodes, `every`: each one.
+    """All groups, by owner and name; `node_names`: only these nodes, `is_every_node`: each node is its own.
 
     Raises:
-        UsageError: there is no such node.
+        UsageError: a node does not exist.
     """
     nodes = tuple(nodes)
     if absent := sorted(set(named) - {node.name for node in nodes}):
@@ -216,7 +214,7 @@ def _likes(nodes: Sequence[Node], every: bool) -> AlikeNodes:
 
 
 def _why_not(node: Node) -> str:
-    """Why a pod there would tell nothing, "" where it would."""
+    """Why a pod on the node would measure nothing, "" if it would."""
     if node.owner is NodeOwner.FARGATE:
         return _FARGATE
     if node.owner is NodeOwner.HYBRID:
@@ -231,11 +229,11 @@ def _why_not(node: Node) -> str:
 
 
 def _least_busy(node: Node) -> tuple[bool, int, str]:
-    """One that takes pods, and that has much room for them."""
+    """Prefers a schedulable node with much room for pods."""
     return (node.unschedulable, -node.pods_allocatable, node.name)
 
 
-# What a probe would make, before anything is made.
+# The plan of a probe, before any object is created.
 
 
 _NO_HOST_NETWORK = ("baseline", "restricted")
@@ -243,9 +241,9 @@ _NO_HOST_NETWORK = ("baseline", "restricted")
 
 @frozen
 class ProbePlan:
-    """`no_host`: why nothing runs on the network of a host, "" if it does. `stale`: left by probes that were killed,
-    and removed before; `others`: of probes that may be running, and left alone. `unread`: rights
-    that were missing when it was looked where it may run."""
+    """`no_host`: why no pod runs in the host network, "" if one does. `stale`: owners of killed probes, deleted first;
+    `other_owners`: of probes that may be running, left alone. `missing_rights`: rights that were missing when the
+    namespace was checked."""
 
     probe: str
     manner: ProbeSettings
@@ -261,7 +259,7 @@ class ProbePlan:
         return tuple(dict.fromkeys(pod.node for pod in self.pods))
 
     def likes_of(self, node: str) -> AlikeNodes:
-        """Those that a node stands for."""
+        """The group of a node."""
         return next(each for each in self.likes if node in each.nodes)
 
 
@@ -274,11 +272,11 @@ def plan_probe(
     named: Sequence[str] = (),
     every: bool = False,
 ) -> ProbePlan:
-    """`level` of pod security in its namespace, "" for none; `owners`: of all probes that are there. What is not known
-    of them is found out when the pods are made.
+    """`level`: pod security level of the namespace, "" for none; `owners`: of all existing probes. Unknown facts show
+    when the pods are created.
 
     Raises:
-        UsageError: a node that is `named` is not there.
+        UsageError: a node of `node_names` does not exist.
     """
     alike = likes(nodes, named, every)
     no_host = ""
@@ -295,7 +293,7 @@ def plan_probe(
 
 @frozen
 class ProbedNode:
-    """What came of one node; `own` and `host` are what the pods printed, or why they did not."""
+    """Result of one node; `pod_answers` and `host_answers` are the output of the pods, or why there is none."""
 
     node: str
     own: Answers
@@ -306,8 +304,8 @@ class ProbedNode:
 
 @frozen
 class Probed:
-    """`left`: names of pods that were still there at the end, of `owner`; `not_removed`: why that could not be removed,
-    "" if it was. `interrupted`: somebody ended it before all had been heard of."""
+    """`left`: names of pods that still existed at the end, of `owner`; `not_removed`: why the owner could not be
+    deleted, "" if it was. `interrupted`: the user ended the probe before all pods had answered."""
 
     nodes: tuple[ProbedNode, ...]
     owner: str
@@ -317,7 +315,7 @@ class Probed:
 
 
 def probed_nodes(plan: ProbePlan, heard: Mapping[str, Answers]) -> tuple[ProbedNode, ...]:
-    """`heard` of the pods by their names."""
+    """`answers` by the names of the pods."""
     return tuple(_node(name, plan, heard) for name in plan.nodes)
 
 
@@ -325,13 +323,13 @@ def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers]) -> ProbedNod
     by = {pod.network: heard.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
     own, host = by[Network.OWN], by.get(Network.HOST, Unknown(plan.no_host))
     v4 = diagnosis(own, host)
-    if v4.cause is Cause.BLOCKED:  # what a pod in that namespace meets, another one need not
+    if v4.cause is Cause.BLOCKED:  # a pod in another namespace may have access
         v4 = replace(v4, why=f"{v4.why} (of a pod in namespace {plan.manner.namespace})")
     return ProbedNode(name, own, host, v4, diagnosis(own, host, AddressFamily.V6))
 
 
 def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
-    """One for all nodes that are alike and answered alike."""
+    """One finding for all nodes of a group with the same result."""
     found: list[Finding] = [_finding(plan, same) for same in _together(plan, probed.nodes)]
     found += _unprobed(plan)
     if probed.not_removed or probed.left:
@@ -367,7 +365,7 @@ def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
 
 
 def _subject(plan: ProbePlan, same: Sequence[ProbedNode]) -> Subject:
-    """The group, where all of it that was probed answered alike."""
+    """The group, if all its probed nodes have the same result."""
     likes = plan.likes_of(same[0].node)
     if likes.group and len(same) == len(likes.chosen):
         return Subject(_result_kind(likes), likes.group)
@@ -396,8 +394,8 @@ _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
 
 
 def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
-    """What EC2 says, whether a pod is affected by a hop limit, and which fix is the least, the command without --active
-    tells."""
+    """Remedies of the cause. The command without --active shows EC2's options, the affected pods, and the smallest
+    fix."""
     cause = same[0].v4.cause
     if cause not in (Cause.HOP_LIMIT, Cause.DISABLED):
         return _REMEDIES.get(cause, ())

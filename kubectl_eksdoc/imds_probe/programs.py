@@ -1,6 +1,6 @@
-"""Programs that are known to ask the instance metadata service, and what each needs from there.
+"""Programs known to ask the instance metadata service, their needs, and the log lines of missing access.
 
-They are sections of `knowledge/software.json`: a program that is not known there may ask it all the same.
+They are sections of `knowledge/software.json`: a program that is not listed may ask the service all the same.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ _VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
 
 
 def _words(arguments: Sequence[str]) -> list[str]:
-    """With those of a command that is one argument, as a shell takes it after ``-c``."""
+    """The words of the arguments; an argument with spaces is split, as a shell does after ``-c``."""
     return [word for each in arguments for word in (each.split() if any(map(str.isspace, each)) else [each])]
 
 
 @frozen
 class ContainerCommand:
-    """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
-    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables
-    `told` in knowledge/kept_keys.json that have one in the pod's spec. `more_secrets`: access keys may be among the
-    others."""
+    """The command of a container: its arguments, and the names of its environment variables. `more_variables`: others
+    with unknown names come from a ConfigMap or a Secret (envFrom). `values`: of variables in the `told` list of
+    knowledge/kept_keys.json that have a value in the pod's spec. `more_secrets`: the others may include access keys."""
 
     arguments: Sequence[str] = ()
     variables: Sequence[str] = ()
@@ -51,12 +50,12 @@ class ContainerCommand:
 
     @property
     def by_shell(self) -> bool:
-        """A shell starts it, so that a flag that is not seen may be given all the same."""
+        """A shell starts the program, so a missing flag may be set all the same."""
         return bool(self.arguments) and self.arguments[0].rpartition("/")[2] in _SHELLS
 
     def flag(self, name: str) -> str | None:
-        """The value of a flag, "" if it is empty, ``?`` if a variable or a digest of a snapshot stands for it; None:
-        it is not given."""
+        """The value of a flag, "" if it is empty, ``?`` for a variable or a digest of a snapshot; None if the flag is
+        absent."""
         words = _words(self.arguments)
         for at, argument in enumerate(words):
             flag, equals, value = argument.partition("=")
@@ -74,14 +73,14 @@ class ContainerCommand:
         return "?" if known is None else known
 
     def variable(self, name: str) -> str | None:
-        """As `flag`; of a variable whose value is not known it is ``?``."""
+        """As `flag`; ``?`` for a variable with an unknown value."""
         if name not in self.variables:
             return None
         value = dict(self.values).get(name, "?")
         return "?" if value.startswith(MARK) else value
 
     def given(self, name: str) -> bool | None:
-        """Whether a flag, or a variable, has a value; None where that is not known."""
+        """A flag or a variable has a value; None if unknown."""
         if name.startswith("-"):
             value = self.flag(name)
             return None if value is None and self.by_shell else bool(value)
@@ -91,7 +90,7 @@ class ContainerCommand:
 
 @frozen
 class ProgramSettings:
-    """Flags and variables that tell a program what it would ask the service for."""
+    """Flags and variables that give a program what it would ask the service for."""
 
     region: tuple[str, ...] = ()
     vpc: tuple[str, ...] = ()
@@ -105,7 +104,7 @@ class ProgramSettings:
 
 @frozen
 class _Mode:
-    """`when`: conditions that all hold, as ``--provider=aws|aws-sd``, ``!NAME``, ``kind=DaemonSet``,
+    """`when`: conditions that must all hold, such as ``--provider=aws|aws-sd``, ``!NAME``, ``kind=DaemonSet``,
     ``version<1.4.0``. `note`: why it needs little, a clause."""
 
     needs: tuple[ImdsNeed, ...]
@@ -115,10 +114,10 @@ class _Mode:
 
 @frozen
 class Program:
-    """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. The first of
-    its `modes` whose conditions hold counts. `on_host`: it comes with the network of its host, where the hop limit does
-    not matter. `fix`: what to set, a clause. `only_if`: a clause, where its needs hang on a configuration that is not
-    in flags or variables. `sometimes`: which needs do, all if empty."""
+    """`images`: ends of its images' repositories. `asks`: it calls AWS by default. The first of its `modes` whose
+    conditions hold applies. `on_host`: it runs in the host network by default, where the hop limit has no effect.
+    `fix`: the setting to change, a clause. `only_if`: a clause, if its needs depend on a configuration outside of flags
+    and variables. `sometimes`: the needs that do, all if empty."""
 
     name: str
     images: tuple[str, ...]
@@ -137,43 +136,42 @@ class Program:
 
 @functools.cache
 def programs() -> Mapping[str, Program]:
-    """By the ends of the repositories of their images."""
+    """By the ends of their images' repositories."""
     return {image: each for each in sections(Program, "software", "metadata") for image in each.images}
 
 
 @functools.lru_cache(maxsize=10_000)
 def _by_image(image: str) -> Program | None:
-    """Asked for each pod, of which many have the same image."""
+    """Cached: many pods have the same image."""
     return by_image(programs(), image)
 
 
 def needs_nothing(image: str) -> bool:
-    """Whether its program is known to have nothing to ask there."""
+    """The image's program is known not to ask the service."""
     known = _by_image(image)
     return known is not None and not known.asks
 
 
 def program_of(pod: Pod) -> Program | None:
-    """The first that is known among its images."""
+    """The first known program of the pod's images."""
     return next(filter(None, map(program_of_image, pod.calls.images)), None)
 
 
 def programs_of(pod: Pod) -> Mapping[str, Program]:
-    """Those that are known, by their images."""
+    """Known programs, by image."""
     known = {image: program_of_image(image) for image in pod.calls.images}
     return {image: program for image, program in known.items() if program is not None}
 
 
 def program_of_image(image: str) -> Program | None:
-    """By its name, whatever registry it came from; None if it is none that is known to ask."""
+    """By its repository name, independent of the registry; None if it is not known to ask."""
     known = _by_image(image)
     return known if known is not None and known.asks else None
 
 
 @frozen
 class ProgramNeeds:
-    """What a program asks the service for and has not been given otherwise: `surely`, and what it `may` besides, where
-    that hangs on what is not known."""
+    """Needs that are not met otherwise: `surely`, and needs that it `may` have, depending on unknown facts."""
 
     surely: tuple[ImdsNeed, ...] = ()
     may: tuple[ImdsNeed, ...] = ()
@@ -183,10 +181,10 @@ class ProgramNeeds:
 
 
 def needs_of(program: Program, pod: Pod, started: ContainerCommand | None, has_role: bool) -> ProgramNeeds:
-    """`started` is not known where it was not read. A role of its own gives a pod credentials, and nothing else."""
+    """`command` is None if it was not read. The pod's own role gives it credentials, and nothing else."""
     possible: list[_Mode] = []
     for mode in program.modes:
-        # None where it is not known.
+        # None if unknown.
         answers = [_holds(each, pod, started) for each in mode.when]
         holds = False if False in answers else None if None in answers else True
         if holds is not False:
@@ -205,7 +203,7 @@ def needs_of(program: Program, pod: Pod, started: ContainerCommand | None, has_r
 
 
 def _met(program: Program, need: ImdsNeed, started: ContainerCommand | None, has_role: bool) -> bool | None:
-    """None: that is not known."""
+    """None if unknown."""
     names = program.given.of(need)
     if need is ImdsNeed.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
         return True
@@ -227,8 +225,8 @@ def _credentials_file(started: ContainerCommand) -> bool:
 
 
 def never_asks(started: ContainerCommand | None) -> bool:
-    """Its SDK was told not to ask the service (every SDK of AWS but that for C++ 1.11 and older heeds the variable),
-    or to ask another one."""
+    """The SDK is configured not to ask the service (all AWS SDKs except C++ 1.11 and older read the variable), or to
+    ask another endpoint."""
     if started is None:
         return False
     elsewhere = started.variable(_ELSEWHERE) or "?"
@@ -266,28 +264,26 @@ def _kind(pod: Pod) -> str:
 
 
 def _older(pod: Pod, than: str, wanted: bool) -> bool | None:
-    """By the tag of the image that is known."""
+    """By the tag of the known image."""
     image = next((each for each in pod.calls.images if program_of_image(each) is not None), "")
     here, there = parse(tag_of(image)), parse(than)
     return None if here is None or there is None else (here < there) is wanted
 
 
-# What programs print that get nothing from the instance metadata service.
-#
-# The lines are records (`knowledge/metadata_log_lines.json`). Such a line says that credentials, a region or something
-# else was looked for and not found; that the metadata service is why follows only together with a node on which the pod
-# does not reach it.
+# Log lines of programs that get nothing from the instance metadata service. They are records
+# (`knowledge/metadata_log_lines.json`): credentials, a region or another value was not found. That the metadata service
+# is the cause follows only if the pod cannot reach it on its node.
 
 
 NOTHING = "nothing"
-"""What is lacking by a line that names another cause."""
+"""The value of `lacks` for a line with another cause."""
 
 
 @frozen
 class LogLine:
-    """`text` is part of a line, as printed; `lacks` what was not had, `NOTHING` where the line names another cause of a
-    failure; `weak`: programs may go on after it. `asks`: it would have asked the service. `beside`: what the line has
-    as well, where its text alone may be of anything."""
+    """`text`: part of a line, as printed; `lacks`: the missing value, `OTHER_CAUSE` if the line names another cause of
+    a failure; `weak`: programs may continue after it. `asks`: the program would have asked the service. `beside`: text
+    that the line must contain as well, if `text` alone is ambiguous."""
 
     text: str
     lacks: str
@@ -300,8 +296,8 @@ class LogLine:
 
 @frozen
 class MatchedLogLine:
-    """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints.
-    `after`: so many lines were printed after it."""
+    """`line`: the last matching line, without surrounding space and credentials. `lines_after`: number of lines after
+    it."""
 
     said: LogLine
     line: str
@@ -318,8 +314,7 @@ _CLAUSES = {need.name.lower(): need.value for need in ImdsNeed}
 
 @frozen
 class LogReading:
-    """What a log tells: the last line that is a `symptom`, one that is a `weak` one, and one that names `another`
-    cause after it."""
+    """Result of a log: the last `symptom`, the last `weak` symptom, and a later line that names `another` cause."""
 
     symptom: MatchedLogLine | None = None
     weak: MatchedLogLine | None = None
@@ -331,7 +326,7 @@ _SAID_WELL = ("200 OK", '"status":200')
 
 
 LOG_LINES = records(LogLine, "metadata_log_lines")
-"""The first that is found in a line is what it says."""
+"""The first record that matches a line counts."""
 
 
 @functools.cache
@@ -340,7 +335,7 @@ def _lowered() -> tuple[tuple[str, LogLine], ...]:
 
 
 def read(log: str) -> LogReading:
-    """The last line of each kind; a symptom, weak or not, that was printed after another cause is the later word."""
+    """The last line of each kind; a symptom after another cause replaces it."""
     found = LogReading()
     for seen in _told(log):
         if seen.said.lacks == NOTHING:
@@ -353,7 +348,7 @@ def read(log: str) -> LogReading:
 
 
 def tells(line: str) -> bool:
-    """Whether anything is read from such a line of a log."""
+    """The line has a known meaning."""
     return next(_told(line), None) is not None
 
 

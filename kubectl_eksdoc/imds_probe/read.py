@@ -1,4 +1,4 @@
-"""Who reaches the instance metadata service: cluster, machines, logs and starts of pods, put together and judged."""
+"""Facts of instance metadata access: nodes, EC2 instances, launch templates, pod logs, pod commands."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from .plan import MetadataPlan, plan_metadata, worth_a_look
 from .sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
-"""What of the cluster is read as a whole."""
+"""Kinds that are listed completely."""
 
 NEEDS = ClusterNeeds("imds-probe", KINDS, aws=AwsUse.WITHOUT_LOGIN)
 
 
 @frozen
 class ProbeScope:
-    """What is asked about: one pod, the pods of one workload (its kind and name), or some nodes, or all."""
+    """The scope of the check: one pod, the pods of one workload (its kind and name), some nodes, or all nodes."""
 
     pod: str = ""
     namespace: str = "default"
@@ -53,10 +53,10 @@ class ProbeScope:
     workload: tuple[str, str] | None = None
 
     def of(self, cluster: Cluster) -> Cluster:
-        """What of it is judged.
+        """The part of the cluster in the scope.
 
         Raises:
-            UsageError: what is named is not there.
+            UsageError: a named object does not exist.
         """
         if self.pod:
             return self._one_pod(cluster)
@@ -105,12 +105,12 @@ def plan_imds(
     intent: IntendedOptions | None = None,
     evidence: Collection[EvidenceSource] = (),
 ) -> MetadataPlan:
-    """`cluster`: the part of it that is judged; a snapshot holds the answers to what was asked of AWS for all of it.
-    `reach` as `plan_metadata`. `evidence`: what else AWS is asked for.
+    """Read the facts and plan. `cluster`: the part to judge; a snapshot has the AWS responses for the whole cluster.
+    `target` as in `plan_metadata`. `evidence`: additional AWS sources.
 
     Raises:
-        AwsError: nothing can be asked at all.
-        ClusterError: the cluster cannot be talked to.
+        AwsError: no request is possible.
+        ClusterError: the cluster cannot be reached.
     """
     if intent is not None and intent.tag:
         intent = _by_tag(session, intent.tag)
@@ -122,7 +122,7 @@ def plan_imds(
 
 
 def _by_tag(session: ClusterSession, name: str) -> IntendedOptions:
-    """What that tag of the cluster says."""
+    """The intended options in that tag of the cluster."""
     if not session.live:
         raise UsageError("--intent tag:NAME asks EKS: nothing else keeps all tags of a cluster", "Give the options.")
     eks = session.eks
@@ -137,14 +137,14 @@ def _by_tag(session: ClusterSession, name: str) -> IntendedOptions:
 
 
 def vpc_of(session: ClusterSession) -> str:
-    """The id of the cluster's, "" where it is not known."""
+    """The ID of the cluster's VPC, "" if unknown."""
     return "" if isinstance(session.eks, Unknown) else session.eks.vpc
 
 
 def _with_evidence(
     session: ClusterSession, facts: MetadataFacts, hops: int, sources: Collection[EvidenceSource]
 ) -> MetadataFacts:
-    """Of the role of nodes only where pods may use it, which the rest has to tell first."""
+    """The use of the node role is read only for nodes whose pods may use it, by the other facts."""
     if EvidenceSource.CLOUDWATCH in sources:
         facts = replace(facts, v1_calls=_v1_calls(session, _instances(facts.cluster)))
     if not {EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM} & {*sources}:
@@ -196,7 +196,7 @@ def _accessed(
 def _v1_calls(session: ClusterSession, instances: Sequence[str]) -> Mapping[str, V1Calls | Unknown]:
     try:
         found = session.ask(v1_calls, instances, session.cluster.observed_at)
-    except AwsError as error:  # the rest is known all the same
+    except AwsError as error:  # the other facts are known all the same
         found = Unknown(error.message)
     return dict.fromkeys(instances, found) if isinstance(found, Unknown) else found
 
@@ -207,8 +207,8 @@ def _tell(session: ClusterSession, keys: MachineKeys) -> MachineFacts:
 
 
 def metadata_facts(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
-    """In rounds, each of as many questions at once as may be: every answer may name what is to be asked next (instance
-    → auto scaling group → launch template → AMI), and nothing is asked twice."""
+    """Read in rounds of concurrent requests: each response may name the next objects to read (instance → auto scaling
+    group → launch template → AMI). No object is read twice."""
     nodes = cluster.nodes
     asked = MachineKeys(
         instances=_instances(cluster),
@@ -230,8 +230,8 @@ _BY_SCALING_GROUP = (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
 
 
 def _named(told: MachineFacts, scaled: Set[str]) -> MachineKeys:
-    """By what is known so far. `scaled`: instances whose auto scaling group decides; of their own image and of that of
-    managed nodes only those are looked at that a template of somebody leaves open."""
+    """Objects that the known ones refer to. `scaled_instances`: instances whose auto scaling group is decisive. Images
+    of instances and managed nodes are read only if a custom template names none."""
     instances = [each for each in told.instances.values() if isinstance(each, Instance)]
     groups = [each for each in told.node_groups.values() if isinstance(each, NodeGroup)]
     scaling = [each for each in told.scaling_groups.values() if isinstance(each, ScalingGroup)]
@@ -255,10 +255,10 @@ def _sorted(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def with_pods(facts: MetadataFacts, hops: int, port: PodReader) -> MetadataFacts:
-    """With what is found inside the pods that may lack the service.
+    """Add the evidence in pods that may lack the service.
 
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError: the cluster cannot be reached.
     """
     now = facts.cluster.observed_at
     chosen = choose(worth_a_look(facts, hops), now, logs=port.has_logs)

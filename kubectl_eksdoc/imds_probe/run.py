@@ -1,7 +1,7 @@
-"""A fix of the metadata service that is carried out: what must be so before, what is kept of it, what came of it.
+"""Result of a metadata fix, and its journal documents.
 
-Belongs here: guards, documents of a journal, what is read again against what was meant.
-Never here: which fixes exist (that is `imds_probe`), a request, a clock, a file.
+Belongs here: guards, journal documents, the comparison of live objects with the intended state. Never here: the choice
+of fixes (see `imds_probe`), requests, clocks, files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 
-# What became of each part of a fix, by what is read again.
+# State of each part of a fix, by a second read.
 
 
 HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
@@ -27,11 +27,11 @@ HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
 
 @frozen
 class FixDone:
-    """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
-    `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and
-    `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards,
-    `members` their names; `proofs`: what pods on them find, () where no pod was asked. `changed`: what this fix has
-    changed itself and is as it was meant to be, by its instance or name: to that alone the rollback applies."""
+    """`left`: why the fix stopped early, a clause, "" if it was completed. `update`: EKS's ID of the node group update,
+    "" for none; `stage` and `errors` are those of the update, and `number` is the created template version. `nodes`:
+    the state of the group's nodes afterwards, `members` their names; `proofs`: results of test pods on them, () without
+    any. `changed`: instances or names that this fix has changed and that have the intended state; the rollback applies
+    only to them."""
 
     act: Act
     seconds: float
@@ -48,27 +48,27 @@ class FixDone:
 
     @property
     def whole(self) -> bool:
-        """All of it was carried out."""
+        """All parts of the fix were applied."""
         failed = self.stage in (Stage.FAILED, Stage.CANCELLED)
         return not self.left and not failed and not self.of(Became.AS_BEFORE, Became.PENDING)
 
     @property
     def differs(self) -> bool:
-        """Something is known to be other than it was meant to be; what is gone has not become it either, and what came
-        in its place was not changed."""
+        """A part is known to differ from the intended state. A deleted object does not have it either, and its
+        replacement was not changed."""
         other = self.of(Became.OTHER, Became.GONE, Became.SET_BACK)
         return bool(other) or any(each.became is not Became.DONE for each in self._seen())
 
     @property
     def lacks(self) -> bool:
-        """Something is not known."""
+        """A part is in an unknown state."""
         return any(each.became is Became.UNKNOWN for each in (*self.parts, *self.nodes, *self.proofs))
 
     def of(self, *became: Became) -> tuple[Part, ...]:
         return tuple(part for part in self.parts if part.became in became)
 
     def _seen(self) -> Iterator[Part]:
-        """Nodes and pods of which something is known."""
+        """Nodes and pods with a known state."""
         unseen = (Became.UNKNOWN, Became.GONE)
         return (each for each in (*self.nodes, *self.proofs) if each.became not in unseen)
 
@@ -103,7 +103,7 @@ def words(options: MetadataOptions) -> str:
 
 
 def of_group(act: OnTemplate, number: int, now: NodeGroup | Absent | Unknown) -> Part:
-    """Which version of its template it is at."""
+    """The template version of the node group."""
     what = f"node group {act.group}"
     if isinstance(now, (Absent, Unknown)):
         return _not_read(what, now)
@@ -118,8 +118,8 @@ def of_group(act: OnTemplate, number: int, now: NodeGroup | Absent | Unknown) ->
 
 
 def stage_by_group(now: NodeGroup | Absent | Unknown, number: int, seen: Stage) -> Stage:
-    """How its update stands, for those who may not describe updates: a group that was `seen` in progress and is no
-    more has got the new version, or has not."""
+    """Stage of the update without the right to describe updates: a group whose update was in progress at `last_stage`
+    and is no longer has the new version, or the update failed."""
     if not isinstance(now, NodeGroup):
         return Stage.UNKNOWN
     if now.status == "UPDATING":
@@ -130,7 +130,7 @@ def stage_by_group(now: NodeGroup | Absent | Unknown, number: int, seen: Stage) 
 
 
 def of_node(node: str, hop_limit: int, now: Instance | Absent | Unknown) -> Part:
-    """A node of the group afterwards, by its instance."""
+    """State of a node of the group after the fix, by its instance."""
     if not isinstance(now, Instance):
         return Part(node, Became.GONE if isinstance(now, Absent) else Became.UNKNOWN, getattr(now, "why", ""))
     if now.options is None:
@@ -152,7 +152,7 @@ def of_class(act: OnClass, now: Doc | Absent | Unknown) -> Part:
 
 
 def class_patch(act: OnClass, now: Doc) -> Doc:
-    """A merge patch of exactly the object that was read."""
+    """A merge patch of exactly the version of the object that was read."""
     options: Doc = {"httpPutResponseHopLimit": act.hop_limit}
     if act.switch or act.off:
         options["httpEndpoint"] = "disabled" if act.off else "enabled"
@@ -162,22 +162,22 @@ def class_patch(act: OnClass, now: Doc) -> Doc:
     }
 
 
-# What reverts a fix, of that alone which it has changed.
+# Rollback of a fix, restricted to its own changes.
 
 
 def class_reverting(act: OnClass, nodes: tuple[str, ...]) -> OnClass:
-    """`nodes` drift with it now."""
+    """The rollback makes the `nodes` drift again."""
     return OnClass(act.name, act.hop_limit, act.before, nodes, off=act.switch)
 
 
 def group_reverting(act: OnTemplate, number: int, nodes: tuple[str, ...]) -> OnTemplate:
-    """From version `number`, which the fix has made; EKS replaces the `nodes` of the group again."""
+    """The rollback from version `number`, which the fix created; EKS replaces the `nodes` of the group again."""
     return replace(act, source=number, before=act.after, nodes=nodes, switch=False, to=act.source)
 
 
 def reverting(act: OnInstances, tried: Set[str], now: Mapping[str, Instance | Absent | Unknown]) -> OnInstances:
-    """`tried`: what the fix may have changed; `now`: its instances. What another client has changed since is left
-    out."""
+    """`attempted`: instances that the fix may have changed; `instances`: their current state. Instances that another
+    client has changed since are left out."""
     each = (
         SetOptions(one.node, one.instance, one.after, one.before.hop_limit, one.before.endpoint)
         for one in act.each
@@ -186,7 +186,7 @@ def reverting(act: OnInstances, tried: Set[str], now: Mapping[str, Instance | Ab
     return OnInstances(tuple(one for one in each if of_instance(one, now[one.instance]).became is Became.AS_BEFORE))
 
 
-# What is done, as a journal keeps it: so that who comes later can go on with it, or go back.
+# Journal documents of a fix, for a later process that continues or reverts it.
 
 
 _ON: Mapping[str, type[OnInstances | OnTemplate | OnClass]] = {
@@ -197,14 +197,15 @@ _ON: Mapping[str, type[OnInstances | OnTemplate | OnClass]] = {
 
 
 def to_doc(act: Act) -> Doc:
-    """As JSON has it."""
+    """As JSON."""
     on = next(name for name, of in _ON.items() if isinstance(act, of))
     return {"on": on, **told_of(act)}
 
 
 def from_doc(doc: Doc) -> Act:
-    """
+    """Decode the result of `to_document`.
+
     Raises:
-        KeyError, TypeError, ValueError: it is none of `to_doc`.
+        KeyError, TypeError, ValueError: the document has another form.
     """
     return made(_ON[doc["on"]], {key: value for key, value in doc.items() if key != "on"})

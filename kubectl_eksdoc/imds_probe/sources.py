@@ -1,7 +1,7 @@
-"""Where the metadata options of a node come from: what its instance has, and what the next one of its kind will get.
+"""Sources of a node's metadata options: the options of its instance, and those of the next instance of its kind.
 
 Sources: EKS user guide (launch templates of managed node groups, AL2023), Karpenter's NodeClasses, eksctl's node groups
-(launch templates of CloudFormation behind an auto scaling group); see `amazon.metadata_service` for EC2's own.
+(launch templates of CloudFormation behind an auto scaling group); see `amazon.metadata_service` for EC2's rules.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 
 from .affected import Assumed, IntendedOptions, PodEvidence
 
-# What the metadata service of nodes is judged by.
+# Facts about the metadata service of nodes.
 
 
 class EvidenceSource(str, Enum):
-    """What else AWS may be asked for, as --evidence takes it."""
+    """Additional AWS sources, as --evidence names them."""
 
     CLOUDWATCH = "cloudwatch"
     CLOUDTRAIL = "cloudtrail"
@@ -58,10 +58,9 @@ class EvidenceSource(str, Enum):
 
 @frozen
 class MetadataFacts:
-    """`inside`: what was found in pods that were looked into, by ``namespace/name``; so many more were worth it that
-    were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them. `intent`: which options are
-    meant. `v1_calls`: by instance, where CloudWatch was asked; None where it was not. `role_uses`: what the node role
-    was used for, by node, of each source that was asked."""
+    """`evidence_by_pod`: evidence in pods, by ``namespace/name``; `pods_not_read`: number of further candidates.
+    `assumed`: options of the next nodes, for all kinds. `intent`: the intended options. `v1_calls`: by instance; None
+    if CloudWatch was not asked. `role_uses`: uses of the node role by node, for each source that was asked."""
 
     cluster: Cluster
     told: MachineFacts = MachineFacts()
@@ -77,7 +76,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 BY_PARAMETER = "resolve:ssm:"
-"""How a launch template names a parameter of Systems Manager instead of an AMI (EC2 user guide, launch templates)."""
+"""Prefix of an SSM parameter that replaces an AMI in a launch template (EC2 user guide, launch templates)."""
 
 OS = "kubernetes.io/os"
 NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
@@ -86,8 +85,8 @@ _INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 
 @frozen
 class MetadataService:
-    """The metadata service as one kind of node has it; `options` is None where there is none at all. `by` says whose
-    decision that is, a clause. `refused`: EC2 would not launch such an instance, as the account enforces IMDSv2."""
+    """The metadata service of one kind of node; `options` is None if it has none. `by`: the source of the options, a
+    clause. `is_refused`: EC2 would refuse the launch, because the account enforces IMDSv2."""
 
     options: MetadataOptions | Unknown | None
     by: str
@@ -95,13 +94,13 @@ class MetadataService:
 
 
 def instance_of(node: Node) -> str:
-    """The id of its EC2 instance, "" where it has none (Fargate, hybrid nodes) or names it otherwise."""
+    """The EC2 instance ID of the node, "" if it has none (Fargate, hybrid nodes) or an unknown form."""
     found = _INSTANCE.match(node.provider_id)
     return found.group(1) if found else ""
 
 
 def counted_of(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str, V1Calls | Unknown] | None:
-    """By node, what CloudWatch has counted of its instance; None where it was not asked."""
+    """CloudWatch's counts of the nodes' instances; None if CloudWatch was not asked."""
     calls, names = facts.v1_calls, set(nodes)
     if calls is None:
         return None
@@ -110,17 +109,17 @@ def counted_of(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str, V1Cal
 
 
 def scaling_group_of(node: Node, facts: MetadataFacts) -> str:
-    """The auto scaling group of its instance, "" where there is none, or it is not known."""
+    """The auto scaling group of the node's instance, "" if there is none or it is unknown."""
     instance = facts.told.instances.get(instance_of(node))
     return instance.scaling_group if isinstance(instance, Instance) else ""
 
 
 _OVER = ("shutting-down", "terminated")
-"""EC2 tells their options for about an hour more."""
+"""EC2 still returns the options of these instances for about an hour."""
 
 
 def service_now(node: Node, facts: MetadataFacts) -> MetadataService:
-    """As the node's instance has it."""
+    """The service of the node's instance."""
     none = _without(node)
     if none is not None:
         return none
@@ -138,7 +137,7 @@ def service_now(node: Node, facts: MetadataFacts) -> MetadataService:
 
 
 def service_next(node: Node, facts: MetadataFacts) -> MetadataService:
-    """As the node that comes in its place will have it, if nobody changes anything until then, or as is assumed."""
+    """The service of the node's replacement, if no one changes its source, or as assumed."""
     none = _without(node)
     if none is not None:
         return none
@@ -160,7 +159,7 @@ def _allowed(made: MetadataService, account: SaidOptions | Unknown) -> MetadataS
 
 
 def _made(node: Node, facts: MetadataFacts) -> MetadataService:
-    """By what makes nodes of its kind."""
+    """By the controller that creates nodes of this kind."""
     owner = node.owner
     if owner is NodeOwner.KARPENTER:
         return _by_class(node, facts)
@@ -197,7 +196,7 @@ def _by_class(node: Node, facts: MetadataFacts) -> MetadataService:
 
 
 def class_name(node: Node, cluster: Cluster) -> str | Unknown:
-    """By the node's own label; Karpenter before v1 leaves it to the NodePool."""
+    """By the node's label; before v1, Karpenter only names the NodePool."""
     name = node.labels.get(NODE_CLASS, "")
     if name:
         return name
@@ -212,7 +211,7 @@ def class_name(node: Node, cluster: Cluster) -> str | Unknown:
 
 
 def nodes_of_class(name: str, cluster: Cluster) -> tuple[Node, ...]:
-    """Every node of an EC2NodeClass, in whatever NodePool."""
+    """All nodes of an EC2NodeClass, in every NodePool."""
     karpenters = (node for node in cluster.nodes if node.owner is NodeOwner.KARPENTER)
     return tuple(node for node in karpenters if class_name(node, cluster) == name)
 
@@ -242,7 +241,7 @@ def _by_scaling_group(node: Node, facts: MetadataFacts) -> MetadataService:
     instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return MetadataService(instance, "")
-    if not instance.scaling_group:  # its own options stand for the next one, as there is none
+    if not instance.scaling_group:  # no auto scaling group creates the next one, so its own options count
         return MetadataService(service_now(node, facts).options, "hand: no auto scaling group makes another one")
     group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
@@ -264,7 +263,7 @@ def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> 
 
 
 def _by_type(group: str, made: Sequence[MetadataService]) -> MetadataService:
-    """Of an auto scaling group that launches some instance types from another template."""
+    """For an auto scaling group that uses other templates for some instance types."""
     unknown = next((each for each in made if isinstance(each.options, Unknown)), None)
     if unknown is not None:
         return unknown
@@ -287,13 +286,13 @@ def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Metadata
 
 
 def _type_of(node: Node, facts: MetadataFacts) -> str:
-    """That of the instance that runs stands for the next one."""
+    """The type of the running instance counts for the next one."""
     instance = facts.told.instances.get(instance_of(node))
     return instance.type if isinstance(instance, Instance) else ""
 
 
 def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
-    """Where the template names none, as EKS's own AMIs are put in by EKS, that of the running node stands for it."""
+    """If the template names no image, as for EKS's own AMIs, the running node's image counts."""
     instance = facts.told.instances.get(instance_of(node))
     ident = template.image or (instance.image if isinstance(instance, Instance) else "")
     if ident.startswith(BY_PARAMETER):
@@ -303,8 +302,8 @@ def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image
 
 
 def _who(made: Launch, template: str, by_eks: bool = False) -> str:
-    """Of the tokens and the hop limit, which decide who reaches it. `by_eks`: EKS makes a
-    template of its own from this one, and what it puts in where this one is silent is not published."""
+    """The sources of the tokens and the hop limit, which decide the access. `is_made_by_eks`: EKS creates its own
+    template from this one; which values it adds is not published."""
     names = {OptionsOrigin.TEMPLATE: template}
     if by_eks:
         unsure = "confidence: low, as EKS makes a template of its own from this one"
@@ -320,7 +319,7 @@ def _who(made: Launch, template: str, by_eks: bool = False) -> str:
 
 
 def _said(said: SaidOptions, by: str) -> MetadataService:
-    """Of whoever writes the whole template, and leaves nothing to the account or the AMI."""
+    """For a source that sets all options, and leaves none to the account or the AMI."""
     if not said.tokens or said.hop_limit is None:
         lacks = "HttpTokens" if not said.tokens else "HttpPutResponseHopLimit"
         return MetadataService(Unknown(f"{by} does not say {lacks}"), "")
@@ -338,14 +337,14 @@ def _of(held: Mapping[K, T | Absent | Unknown], key: K, what: str) -> T | Unknow
     return Unknown(f"{what}: {found.said}") if isinstance(found, Absent) else found
 
 
-# Nodes that have the same metadata service for the same reason: one line per cause, whatever their number.
+# Sets of nodes with the same metadata service from the same source: one line for each cause.
 
 
 @frozen
 class NodesAlike:
-    """`name` of their node group or NodePool, "" where they have none. `here` and `later`: for a pod on a network of
-    its own, so many hops away as was asked for; `now` and `next` are whence that comes. `scaling_group`: the auto
-    scaling group of nodes without a name of theirs. `windows`: they run it."""
+    """`name` of the node group or NodePool, "" for none. `now` and `next`: the metadata service of the running and the
+    next nodes; `verdict_now` and `verdict_next`: for a pod in the pod network, at the given number of hops.
+    `scaling_group`: the auto scaling group of nodes without a name. `is_windows`: Windows nodes."""
 
     owner: NodeOwner
     name: str
@@ -359,19 +358,19 @@ class NodesAlike:
 
     @property
     def label(self) -> str:
-        """Its name, that of its auto scaling group, or whose it is in brackets."""
+        """Its name, that of its auto scaling group, or its owner in parentheses."""
         return self.name or self.scaling_group or f"({self.owner.value})"
 
     @property
     def changes(self) -> bool:
-        """What comes next is known to be otherwise for the pods."""
+        """The next node is known to give pods another reach."""
         known = Reach.UNKNOWN not in (self.here.reach, self.later.reach)
         return known and self.here.reach is not self.later.reach
 
     @property
     def by_hand(self) -> bool:
-        """Running nodes have something else than those that made them would give today: somebody changed them, or
-        what makes them was changed since."""
+        """The running nodes have other options than a new node would get: an instance was changed, or its source
+        was."""
         now, later = self.now.options, self.next.options
         if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
             return False
@@ -379,7 +378,7 @@ class NodesAlike:
 
 
 def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]:
-    """By owner and name, those that suffer first. Nodes of one group that differ are several."""
+    """Sorted with the worst reach first. Nodes of one group with different services are several sets."""
     found: dict[tuple[NodeOwner, str, MetadataService, MetadataService, str, bool], list[Node]] = defaultdict(list)
     for node in facts.cluster.nodes:
         now, later = service_now(node, facts), service_next(node, facts)
@@ -403,7 +402,7 @@ def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]
 
 
 def _without_instance(service: MetadataService) -> MetadataService:
-    """The id of the instance tells nodes apart, and not causes; why an instance is not known does."""
+    """Without the instance ID, which differs for each node; the reason of an unknown instance stays."""
     return MetadataService(service.options, "") if isinstance(service.options, MetadataOptions) else service
 
 
@@ -412,7 +411,7 @@ def _is_windows(node: Node) -> bool:
 
 
 def _verdict(service: MetadataService, hops: int, windows: bool) -> ImdsVerdict:
-    """How many hops the network of a Windows pod adds is not published: one hop may be enough."""
+    """The number of hops of a Windows pod network is not published: a hop limit of one may be enough."""
     if service.options is None:
         return ImdsVerdict(Reach.CUT_OFF, service.by)
     found, options = verdict(service.options, hops), service.options

@@ -1,5 +1,5 @@
-"""A command that runs inside the cluster: the Kubernetes objects of its Job or CronJob, and how they are created.
+"""Commands that run inside the cluster: the Kubernetes objects of a Job or CronJob, and their creation.
 
-Belongs here: the documents of these objects, roles and bindings, what is typed before they are created.
-Never here: which rights a command has (that is `cli.rights`).
+Belongs here: the documents of these objects, roles and bindings, the confirmation before they are created. Never here:
+the rights of a command (`cli.rights`).
 """

@@ -1,6 +1,6 @@
-"""Objects are put into a cluster: the server is asked for all of them first, and then they are created in their order.
+"""Creation of Kubernetes objects: a server-side dry run of all of them first, then creation in order.
 
-What is there already is never written over. Where it breaks off half-way, it is said what is there by then.
+Existing objects are never overwritten. If the creation stops, the error names the objects that were created.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from kubectl_eksdoc.model.placing import NotPlaced, called
 
 
 class PlacingGround(Protocol):
-    """The cluster into which objects are put. Everything may raise Unauthorized or ConfigError."""
+    """The cluster in which objects are created. Every method may raise Unauthorized or ConfigError."""
 
     def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
-        """None: it is there now, or would be. `dry`: the server only says whether it would."""
+        """Create `doc`, or with `dry` only ask the server whether it would. None: created, or accepted."""
         ...
 
     def there(self, doc: Doc) -> Doc | Absent | Unknown:
-        """What has its name and kind."""
+        """The existing object with the name and kind of `doc`."""
         ...
 
     def remove(self, doc: Doc) -> NotPlaced | None:
-        """With all that it owns, in the background; one that is gone is fine. None: it was taken in."""
+        """Delete it and all objects it owns, in the background; an object that is gone is fine. None: accepted."""
         ...
 
 
 def tried(docs: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool], away: str) -> None:
-    """Whether the server would take all of them. `ours` tells an object that was made for the same; `away`: the command
-    that takes those away.
+    """Check with a server-side dry run that all objects can be created.
+
+    `is_own` recognizes an object of the same command; `delete_command` is the command that deletes those.
 
     Raises:
-        UsageError: something has one of the names already.
+        UsageError: an object with one of the names exists.
         Forbidden: a right is missing; `missing` names it.
-        ClusterError: the server would not take one.
+        ClusterError: the server would reject one.
     """
     refused = [(doc, answer) for doc in docs if (answer := ground.create(doc, dry=True)) is not None]
     refused = [(doc, answer) for doc, answer in refused if not (answer.lacking and _comes_before(doc, docs))]
@@ -64,7 +65,7 @@ def tried(docs: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool
 
 @frozen
 class Placed:
-    """`left`: why not all of it was done, a clause; `there`: what is there by now, a sentence."""
+    """`left`: why not all objects were created, a clause; `created_text`: what was created so far, a sentence."""
 
     left: str = ""
     there: str = ""
@@ -75,13 +76,13 @@ class Placed:
 
 
 class Placement(Kind[Placed]):
-    """Each object is created, and never written over. Mutable: what is there by now."""
+    """Creates each object, and never overwrites one. Mutable: the objects created so far."""
 
     def __init__(
         self, docs: Sequence[Doc], ground: PlacingGround, tell: Callable[[str], object], away: str, again: bool = False
     ) -> None:
-        """`tell` hears of each as it is there; `away`: the command that takes them away. `again`: some may have been
-        created before."""
+        """`report` is called for each created object; `delete_command` deletes the objects. `resumed`: some may have
+        been created by an earlier process."""
         self._docs, self._ground, self._tell, self._away, self._again = docs, ground, tell, away, again
         self._there: list[str] = []
 
@@ -92,17 +93,18 @@ class Placement(Kind[Placed]):
 
     def _now(self, doc: Doc) -> Part:
         part = of_object(doc, self._ground) if self._again else Part(called(doc), Became.AS_BEFORE)
-        if part.became is Became.UNKNOWN:  # it is never written over
+        if part.became is Became.UNKNOWN:  # an existing object is never overwritten
             part = Part(part.what, Became.AS_BEFORE)
         self._there += [part.what] if part.became is Became.DONE else []
         return part
 
     def _create(self, doc: Doc) -> Doc:
-        """
+        """Create `doc`.
+
         Raises:
-            Drifted: something has its name since it was tried.
-            Forbidden, ClusterError: it was not created; the error says what is there by now, and `away` with it.
-            KeyboardInterrupt, Unauthorized: it was broken off; `tell` has heard the same before.
+            Drifted: an object with its name was created since the check.
+            Forbidden, ClusterError: it was not created; the error names the created objects and the delete command.
+            KeyboardInterrupt, Unauthorized: the creation was interrupted; `report` was called with the same before.
         """
         what = called(doc)
         try:
@@ -129,7 +131,7 @@ class Placement(Kind[Placed]):
 
 
 class Removal(Placement):
-    """What reverts it: those that were made for the same are deleted, the last first."""
+    """The rollback: deletes the objects that this change created, the last one first."""
 
     def steps(self, sent: Sent) -> Iterator[Step]:
         for doc in reversed(self._docs):
@@ -149,7 +151,7 @@ class Removal(Placement):
 
 
 def of_object(doc: Doc, ground: PlacingGround) -> Part:
-    """Whether what has its name is it."""
+    """Whether the object with that name was created by this change."""
     found, what = ground.there(doc), called(doc)
     if isinstance(found, Unknown):
         return Part(what, Became.UNKNOWN, found.why)
@@ -185,6 +187,6 @@ def _taken(taken: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bo
 
 
 def _comes_before(doc: Doc, docs: Sequence[Doc]) -> bool:
-    """Whether what it names is one of them: a dry run leaves nothing behind that a binding could name."""
+    """Whether `doc` is a binding to a role in `docs`: a dry run creates no role that the binding could name."""
     named = at(doc, "roleRef", "kind"), at(doc, "roleRef", "name")
     return any((each["kind"], at(each, "metadata", "name")) == named for each in docs)

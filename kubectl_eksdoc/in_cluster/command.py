@@ -1,7 +1,7 @@
-"""``--in-cluster``: a command is not carried out here, but by Kubernetes objects that carry it out in the cluster.
+"""``--in-cluster``: Kubernetes objects run the command inside the cluster instead of this machine.
 
-Belongs here: the flags that say so, and how the objects are shown, confirmed and created.
-Never here: what is to be run there (each command says that itself), what the objects look like.
+Belongs here: its flags, and how the objects are shown, confirmed and created. Never here: what runs in the cluster
+(each command decides that), the documents of the objects.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import PROGRAM
 from kubectl_eksdoc.model.change_journal import PLACEMENT
 
-if TYPE_CHECKING:  # help must not pay for changes
+if TYPE_CHECKING:  # help must not load changes
     from .apply import Placed
     from .objects import InClusterCommand
     from .roles import RoleManifests
 
 
-# The flags by which a command is run inside the cluster.
+# The flags with which a command runs inside the cluster.
 
 
 IN_CLUSTER, APPLY, IMAGE, ROLE = "--in-cluster", "--apply", "--image", "--role-arn"
 
 _RELEASED = f"ghcr.io/OWNER/kubectl-eksdoc:v{__version__}"
 _LOCAL = f"{PROGRAM}:{__version__}"
-"""As ``make image`` calls it."""
+"""The tag that ``make image`` builds."""
 DEFAULT_IMAGE = _LOCAL if "/OWNER/" in _RELEASED else _RELEASED
-"""OWNER is what stands there before the first release."""
+"""OWNER is a placeholder until the first release."""
 
 OBJECTS = CountedThing("object", "objects", "--expect-changes", "objects")
 
 OUTPUTS = ("table", "wide", "yaml", "json")
-"""Of objects; those of tables are YAML here."""
+"""Output formats of objects; the table formats print YAML here."""
 
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+\Z")
 _PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
@@ -57,13 +57,13 @@ _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}
 _IMAGE = re.compile(
     rf"(?=.{{1,512}}\Z)(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@{_DIGEST})?\Z"
 )
-"""As a node takes it (github.com/distribution/reference regexp.go); of any other the API server says nothing, and the
-pod waits for ever (InvalidImageName)."""
+"""An image reference that a node accepts (github.com/distribution/reference regexp.go). The API server does not reject
+others, and the pod waits forever (InvalidImageName)."""
 
 
 @frozen
 class InClusterOptions:
-    """`apply`: the objects are created, and not only shown."""
+    """`apply`: create the objects instead of only printing them."""
 
     apply: bool = False
     image: str = DEFAULT_IMAGE
@@ -71,7 +71,7 @@ class InClusterOptions:
 
 
 def add_to(group: argparse._ArgumentGroup, what: str) -> None:
-    """`what` runs it, with its article: ``a Job``."""
+    """Add the flags; `workload` runs the command, with its article: ``a Job``."""
     add_switch(group, IN_CLUSTER, f"print the Kubernetes objects of {what} that runs this inside the cluster")
     add_switch(group, APPLY, f"with {IN_CLUSTER}: create them, once confirmed")
     add_flag(group, IMAGE, "IMAGE", f"the image of this tool (default: {DEFAULT_IMAGE})")
@@ -79,10 +79,11 @@ def add_to(group: argparse._ArgumentGroup, what: str) -> None:
 
 
 def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterOptions | None:
-    """None: it is run here. `more`: flags, each with its value, that mean nothing then.
+    """The options, or None where the command runs on this machine. `other_flags`: flags with their values that are only
+    valid with ``--in-cluster``.
 
     Raises:
-        UsageError: a flag that means nothing was given, or what is no image or role.
+        UsageError: a flag is only valid with ``--in-cluster``, or an image or role is not valid.
     """
     if not args.in_cluster:
         given = ((APPLY, args.apply), (IMAGE, args.image), (ROLE, args.role_arn), *more)
@@ -102,13 +103,14 @@ def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterO
 
 
 def told_unapplied(given: ConfirmationFlags, around: CommandContext) -> None:
-    """Whoever has confirmed it in advance may think that it is done."""
+    """A user who confirmed in advance may believe that the objects are created."""
     if given.yes or given.expect is not None:
         around.note(f"nothing is created: that takes {APPLY}, too")
 
 
 def check_output(output: str) -> None:
-    """
+    """Check that objects have this output format.
+
     Raises:
         UsageError: objects have no such format.
     """
@@ -116,7 +118,7 @@ def check_output(output: str) -> None:
         raise UsageError(f"Kubernetes objects have no output format {output!r}", "choose yaml or json")
 
 
-# How objects are shown, or tried, confirmed and created.
+# Objects are printed, or checked, confirmed and created.
 
 
 _OWN_IMAGE = (
@@ -127,8 +129,12 @@ _OWN_IMAGE = (
 
 @frozen
 class InClusterReady:
-    """`command`: by whose rights it is created. `confirm` raises unless it is wanted. `dry`: ``client``, ``server`` or
-    ""; `context` of the cluster, `reached_by`: the words by which kubectl finds the cluster."""
+    """A command that is ready to run in the cluster.
+
+    `command`: the command whose rights create the objects. `confirm` raises unless the user confirms. `dry`:
+    ``client``, ``server`` or "". `kube_context`: the context of the cluster; `kubectl_args`: the arguments with which
+    kubectl reaches it.
+    """
 
     command: str
     inside: InClusterOptions
@@ -141,10 +147,11 @@ class InClusterReady:
 
 
 def shown_or_created(ready: InClusterReady, around: CommandContext) -> CommandAnswer:
-    """
+    """Print the objects, or create them after a confirmation.
+
     Raises:
-        UsageError: something is there already, or what was typed is something else.
-        Forbidden, ClusterError: the server does not take it.
+        UsageError: an object exists already, or the typed confirmation is wrong.
+        Forbidden, ClusterError: the server rejects an object.
     """
     from .apply import Placement, tried
     from .objects import is_ours
@@ -188,13 +195,13 @@ def _shown(ready: InClusterReady, around: CommandContext, quiet: bool = False) -
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
-    """Objects that were begun to be created before: the others are created, or those that are there are deleted.
+    """Resume or undo an earlier creation: create the remaining objects, or delete the created ones.
 
     Raises:
-        LocalJournalError: this machine has no journal of it, or none that can be understood.
-        Drifted: it is of another cluster.
-        UsageError: what was typed is something else.
-        Forbidden, ClusterError: the server does not take it.
+        LocalJournalError: this machine has no journal of it, or the journal cannot be read.
+        Drifted: the change is of another cluster.
+        UsageError: the typed confirmation is wrong.
+        Forbidden, ClusterError: the server rejects an object.
     """
     from kubectl_eksdoc.cli import rights
 

@@ -1,7 +1,7 @@
-"""The Kubernetes objects by which a command runs inside the cluster.
+"""Kubernetes objects with which a command runs inside the cluster.
 
-Belongs here: what a Job, its pod, its rights and its files are made of, as documents, from facts and wishes.
-Never here: which rights a command has, a request, a format of output.
+Belongs here: the documents of a Job, its pod, its rights and its files, from facts and options. Never here: the rights
+of a command, API requests, output formats.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Nod
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 
-# What is to run inside a cluster, and by which names and labels all that it is made of is found again.
+# The command to run inside a cluster, and the names and labels by which all its objects are found.
 
 
 _TELLING = (MANAGED_BY, COMPONENT, INSTANCE, OF_NAMESPACE)
 FOLDER = "/etc/eksdoc"
-"""Where the files of an errand are mounted."""
+"""Mount path of the command's files."""
 
 
 @frozen
 class Fleet:
-    """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the errand's namespace."""
+    """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the command's namespace."""
 
     secret: str
     keys: tuple[str, ...]
@@ -44,9 +44,12 @@ class Fleet:
 
 @frozen
 class InClusterCommand:
-    """`args`: of the command line, without the program. `files`: contents in base64 by their names. `final`: exit codes
-    after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none. `fleet`: None where it is
-    about the cluster in which it runs."""
+    """A command that runs inside the cluster.
+
+    `args`: its command line, without the program. `files`: contents in base64 by name. `final`: exit codes after which
+    it is not retried. `role`: the ARN of an IAM role (IRSA), or "". `fleet`: None where it reads the cluster in which
+    it runs.
+    """
 
     name: str
     component: str
@@ -74,7 +77,7 @@ class InClusterCommand:
 
     @property
     def selector(self) -> str:
-        """By which everything that it is made of is found, and nothing else."""
+        """The label selector that matches exactly the objects of this command."""
         return ",".join(f"{key}={self.labels[key]}" for key in _TELLING)
 
     def metadata(self, annotations: Doc | None = None) -> Doc:
@@ -82,21 +85,21 @@ class InClusterCommand:
         return {"name": self.name, "namespace": self.namespace, "labels": self.labels, **more}
 
     def role_metadata(self, namespace: str) -> Doc:
-        """Of a role and its binding there, "" for everywhere. Errands of one name in several namespaces do not share
-        them, and `permissions` prints none of that name."""
+        """Metadata of a role and its binding; `namespace` "" for a ClusterRole. Commands with the same name in several
+        namespaces do not share roles, and `permissions` does not print this name."""
         where = {"namespace": namespace} if namespace else {}
         return {"name": f"{self.name}.{self.namespace}", **where, "labels": self.labels}
 
 
 def is_ours(doc: Doc, errand: InClusterCommand) -> bool:
-    """Whether an object of that name was made for this very errand."""
+    """Whether `doc` has the labels of this command."""
     meta = doc.get("metadata")
     labels = meta.get("labels") if isinstance(meta, dict) else None
     wanted = errand.labels
     return isinstance(labels, dict) and all(labels.get(key) == wanted[key] for key in _TELLING)
 
 
-# The rights of an errand as RBAC has them: what holds everywhere, and what holds in a namespace alone.
+# The command's rights as RBAC objects: ClusterRoles, and Roles for a single namespace.
 
 
 _API = f"{RBAC}/v1"
@@ -104,9 +107,9 @@ _IRSA = "eks.amazonaws.com/role-arn"
 
 
 def granted(errand: InClusterCommand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
-    """The ServiceAccount, and the roles that are bound to it: first those that a binding names."""
+    """The ServiceAccount and its roles; each role comes before the binding that names it."""
     account = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
-    # Its token is mounted where a pod asks for it, and nowhere else.
+    # The token is mounted only into pods that request it.
     found: list[Doc] = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account, "automountServiceAccountToken": False}
     ]
@@ -126,7 +129,7 @@ def granted(errand: InClusterCommand, permissions: Sequence[Permission]) -> tupl
     return tuple(found)
 
 
-# On which nodes a pod must not run that empties nodes, and whether any is left for it.
+# Nodes on which the pod of a drain must not run, and whether other nodes remain.
 
 
 _OS = "kubernetes.io/os"
@@ -135,8 +138,11 @@ _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 
 @frozen
 class AvoidedNodes:
-    """`hosts`: by the label `HOSTNAME`, and by their names those `bare` of it. `groups`: names of node groups by the
-    label that carries them: those of which every node goes, for what joins such a group may go soon, too."""
+    """Nodes that the pod must avoid.
+
+    `hosts`: values of the label `HOSTNAME`; `unlabeled`: names of nodes without that label. `groups`: by label, names
+    of node groups of which every node is a target: a new node of such a group may be drained soon, too.
+    """
 
     hosts: tuple[str, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -148,7 +154,8 @@ class AvoidedNodes:
 
 
 def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> AvoidedNodes:
-    """`nodes`: all of the cluster. A group of which some nodes stay is not avoided: there may be no other."""
+    """The nodes to avoid; `nodes` are all nodes of the cluster. A group with other nodes is not avoided, because there
+    may be no other group."""
     going = tuple(targets)
     names = {node.name for node in going}
     staying = [node for node in nodes if node.name not in names]
@@ -163,11 +170,13 @@ def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> AvoidedNodes:
 
 
 def affinity(what: AvoidedNodes) -> Doc:
-    """Linux, no Fargate, and no target: required, whatever the scheduler would like better. Out of the groups only
-    where there is another place: new nodes of a cluster's only pool join it, and nothing else would ever come."""
+    """Node affinity. Required: Linux, no Fargate, no target node. Preferred: other node groups.
+
+    The group is only a preference: new nodes of a cluster's only group join it, so a required term could never be met.
+    """
     keeps: list[tuple[str, str, tuple[str, ...]]] = [("In", _OS, ("linux",)), ("NotIn", COMPUTE_TYPE, ("fargate",))]
     keeps += [("NotIn", HOSTNAME, what.hosts)] if what.hosts else []
-    # NotIn holds where the label is missing, and a field's requirement takes one value only (pkg/apis/core/validation).
+    # NotIn matches nodes without the label; a matchFields requirement takes one value only (pkg/apis/core/validation).
     fields = [_asked("NotIn", "metadata.name", (name,)) for name in what.bare]
     term = {"matchExpressions": [_asked(*each) for each in keeps], **({"matchFields": fields} if fields else {})}
     found: Doc = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
@@ -182,7 +191,7 @@ def _asked(operator: str, key: str, values: Sequence[str]) -> Doc:
 
 
 def rooms(nodes: Iterable[Node], what: AvoidedNodes) -> int:
-    """So many nodes are there now on which it may run: ready, not cordoned, without a taint that keeps it away."""
+    """Number of nodes on which the pod can run now: Ready, not cordoned, and without a blocking taint."""
     return sum(
         node.labels.get(_OS) == "linux"
         and node.labels.get(COMPUTE_TYPE) != "fargate"
@@ -195,7 +204,7 @@ def rooms(nodes: Iterable[Node], what: AvoidedNodes) -> int:
     )
 
 
-# The plan that goes along with a run, where the whole of it is too large: what the run is held against.
+# The plan that is passed to a run where the complete plan is too large: the part that the run is checked against.
 
 
 _WHOLE = ("apiVersion", "kind", "metadata", "rounds", "options", "estimate", "lowerBound", "gap", "waves", "budgets")
@@ -207,8 +216,8 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def needed(plan: Doc) -> Doc:
-    """What people read is left out: why nodes and pods stay, the evidence, and what is proposed. It is a saved plan
-    still, for ``drain run --plan``."""
+    """The plan without the parts for readers: reasons why nodes and pods stay, evidence, remedies. It is still a saved
+    plan for ``drain run --plan``."""
     kept = {key: plan[key] for key in _WHOLE}
     for key, names in _PARTS.items():
         kept[key] = [{name: each[name] for name in names if name in each} for each in plan[key]]
@@ -216,9 +225,9 @@ def needed(plan: Doc) -> Doc:
     return {**kept, "left": []}
 
 
-# The pod of an errand: it may nothing that it need not, has a place to write to, and is left alone by autoscalers.
+# The pod of a command: restricted, with writable directories, and not disrupted by autoscalers.
 #
-# It keeps to the pod security level "restricted" (Pod Security Standards), and to a root that is read only.
+# It meets the pod security level "restricted" (Pod Security Standards), and its root file system is read-only.
 # Autoscalers: karpenter.sh/docs/concepts/disruption (do-not-disrupt), cluster-autoscaler's FAQ (safe-to-evict).
 
 
@@ -226,7 +235,7 @@ CONTAINER = "eksdoc"
 USER = 65532
 HOME = "/home/eksdoc"
 SETTLES_S = 90
-"""So long a run that is told to end may wait for what it has asked for already."""
+"""How long a run that is told to end may wait for requests that it has already sent."""
 
 _ALONE = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 _REQUESTS = {"cpu": "100m", "memory": "256Mi"}
@@ -240,7 +249,8 @@ _INDEX = "$(JOB_COMPLETION_INDEX)"
 
 
 def template(errand: InClusterCommand, avoid: AvoidedNodes = AvoidedNodes()) -> Doc:
-    """Its container is never started again in its place: a new pod comes for one that failed, if its exit code may."""
+    """The pod template. The kubelet never restarts the container; the Job controller creates a new pod instead, unless
+    the exit code is final."""
     return {
         "metadata": {"labels": errand.labels, "annotations": dict(_ALONE)},
         "spec": {
@@ -278,7 +288,7 @@ def _container(errand: InClusterCommand) -> Doc:
         "image": errand.image,
         "imagePullPolicy": "IfNotPresent",
         "command": [PROGRAM],
-        # Kubernetes would put a variable's value in the place of $(NAME) (EnvVar expansion: $$ is one $).
+        # Kubernetes would expand $(NAME) to the value of a variable (EnvVar expansion: $$ is one $).
         "args": [each.replace("$", "$$") for each in errand.args],
         "env": [{"name": name, "value": value} for name, value in environ.items()],
         "resources": {"requests": dict(_REQUESTS), "limits": dict(_LIMITS)},
@@ -302,34 +312,34 @@ def _volumes(errand: InClusterCommand) -> list[Doc]:
     return found
 
 
-# The Job or CronJob of an errand: what ends with an answer is over, what was killed or disturbed comes again.
+# The Job or CronJob of a command: a pod that ended with an answer is not retried, a killed or disrupted pod is.
 #
-# Source: pkg/controller/job (podFailurePolicy, which wants pods that never restart themselves), Kubernetes v1.36; the
-# policy is stable since 1.31 and on by default since 1.26.
+# Source: pkg/controller/job (podFailurePolicy requires restartPolicy Never), Kubernetes v1.36; the policy is stable
+# since 1.31 and on by default since 1.26.
 
 
 AGAIN = 12
-"""So often a run's pod may fail, as by running out of memory or while nobody answers: three quarters of an hour with
-the pauses between, which grow to six minutes."""
+"""How often a run's pod may fail, for example by running out of memory or while the API server does not answer: 45
+minutes with the back-off delays, which grow to six minutes."""
 
 AGAIN_LOOKING = 2
 AT_ONCE = 8
-"""So many clusters of a fleet are looked at at a time."""
+"""Number of clusters of a fleet that are checked at the same time."""
 
 LONGEST_LOOK_S = 3600
-"""So long a look at a cluster may take, its image's pull included: one that waits for ever would keep the next from
-beginning (concurrencyPolicy Forbid), even after its CronJob has been mended."""
+"""Longest time to check a cluster, image pull included. A Job that waits forever would keep the next one from starting
+(concurrencyPolicy Forbid), even after its CronJob was fixed."""
 
 KEPT_S = 7 * 86400
-"""So long an ended Job and its log are there to be read."""
+"""How long an ended Job and its log are kept."""
 
 LONGEST_CRON_NAME = 52
-"""The controller adds eleven characters to it for the name of a Job, which has 63 (validateCronJob)."""
+"""The controller adds eleven characters to it for the name of a Job, which has at most 63 (validateCronJob)."""
 
 
 @frozen
 class CronSchedule:
-    """`zone`: a name of the IANA list, "" for that of the controller, which on EKS is UTC."""
+    """`zone`: an IANA time zone, or "" for the controller's, which is UTC on EKS."""
 
     schedule: str
     zone: str = ""
@@ -340,7 +350,7 @@ def job(errand: InClusterCommand, pod: Doc) -> Doc:
 
 
 def cron_job(errand: InClusterCommand, pod: Doc, when: CronSchedule) -> Doc:
-    """One at a time; one that could not be started within an hour is left out."""
+    """A CronJob with one Job at a time; a Job that could not be started within an hour is skipped."""
     made = {key: value for key, value in _spec(errand, pod, AGAIN_LOOKING).items() if key != "ttlSecondsAfterFinished"}
     turns = 1 if errand.fleet is None else -(-len(errand.fleet.keys) // AT_ONCE)
     made["activeDeadlineSeconds"] = LONGEST_LOOK_S * turns
@@ -366,7 +376,7 @@ def _spec(errand: InClusterCommand, pod: Doc, again: int) -> Doc:
     ends = {"action": "FailJob" if errand.fleet is None else "FailIndex", "onExitCodes": codes}
     completions: Doc = {"parallelism": 1, "completions": 1, "backoffLimit": again}
     if errand.fleet is not None:
-        # One index for each cluster, and none ends another one's (backoffLimitPerIndex, stable since 1.33).
+        # One index for each cluster; an index does not end the others (backoffLimitPerIndex, stable since 1.33).
         count = len(errand.fleet.keys)
         indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": again}
         completions = {"parallelism": min(count, AT_ONCE), "completions": count, **indexed}
@@ -378,14 +388,14 @@ def _spec(errand: InClusterCommand, pod: Doc, again: int) -> Doc:
     }
 
 
-# All objects of an errand, in the order in which they are created: what runs comes last.
+# All objects of a command in the order of creation: the workload comes last.
 
 
 LARGEST = 1 << 20
-"""Bytes that all values of a ConfigMap may have together (MaxSecretSize, pkg/apis/core/validation)."""
+"""Maximum bytes of all values of a ConfigMap together (MaxSecretSize, pkg/apis/core/validation)."""
 
 KINDS = tuple(each.full_name for each in reversed(PLACED))
-"""As kubectl names them, in the order in which they are taken away."""
+"""Resource names for kubectl, in the order of deletion."""
 
 
 def objects(
@@ -394,9 +404,9 @@ def objects(
     avoid: AvoidedNodes = AvoidedNodes(),
     when: CronSchedule | None = None,
 ) -> tuple[Doc, ...]:
-    """`when` None: at once, and once."""
+    """All objects; without `cron_schedule` a Job that runs once, now."""
     pod = template(errand, avoid)
     runs = job(errand, pod) if when is None else cron_job(errand, pod, when)
-    files = {"immutable": True, "binaryData": dict(errand.files)}  # nobody changes them while it runs
+    files = {"immutable": True, "binaryData": dict(errand.files)}  # the files do not change during a run
     held = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": errand.metadata(), **files}] if errand.files else []
     return (*granted(errand, permissions), *held, runs)

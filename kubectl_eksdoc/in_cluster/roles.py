@@ -1,4 +1,4 @@
-"""Objects that are printed for kubectl: roles for rights that are missing, all of an errand, budgets to begin with."""
+"""Objects printed for kubectl: roles for missing rights, the objects of an in-cluster command, first budgets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ _API = "rbac.authorization.k8s.io/v1"
 
 
 def roles(name: str, permissions: Iterable[Permission]) -> str:
-    """A ClusterRole of what is needed everywhere, and a Role for each namespace of the others; "" for none. They say
-    nothing of who is bound to them."""
+    """A ClusterRole for the rights in all namespaces and a Role for each other namespace as YAML, or "".
+
+    It has no bindings.
+    """
     by_namespace: dict[str, list[Permission]] = {}
     for each in permissions:
         by_namespace.setdefault(each.namespace, []).append(each)
@@ -31,7 +33,7 @@ def roles(name: str, permissions: Iterable[Permission]) -> str:
 
 
 def _role(name: str, namespace: str, permissions: Iterable[Permission]) -> Json:
-    """One rule for all resources of a group with the same verbs."""
+    """The role; resources of a group with the same verbs share a rule."""
     verbs: dict[tuple[str, str], set[str]] = {}
     for each in permissions:
         of = f"{each.resource.plural}/{each.subresource}" if each.subresource else each.resource.plural
@@ -50,12 +52,12 @@ def _role(name: str, namespace: str, permissions: Iterable[Permission]) -> Json:
     }
 
 
-# Kubernetes objects as they are given to kubectl, below what says in words what they do and how they go away.
+# Kubernetes objects for kubectl, below comments on what they do and how to delete them.
 
 
 @frozen
 class RoleStep:
-    """What may be done, in a few words, and the command that does it."""
+    """A possible step in a few words, and its command."""
 
     text: str
     command: str
@@ -63,7 +65,7 @@ class RoleStep:
 
 @frozen
 class RoleManifests(Report):
-    """`docs` in the order in which they are created; `about`: sentences that say what this is."""
+    """`docs` in the order of creation; `about`: sentences that describe them."""
 
     of = "a dry run"
 
@@ -73,13 +75,13 @@ class RoleManifests(Report):
 
     @property
     def head(self) -> tuple[str, ...]:
-        """Lines without what a terminal would act on, or what would end a comment."""
+        """Comment lines without terminal control characters and line breaks."""
         about = tuple(part for each in self.about for part in _folded(_line(each)))
         return (*about, "", *self.rows) if about else ()
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The steps alone, as such lines."""
+        """The steps only, as such lines."""
         width = max((len(step.text) for step in self.steps), default=0)
         return tuple(_line(f"{step.text.ljust(width)}  {step.command}") for step in self.steps)
 
@@ -89,7 +91,7 @@ class RoleManifests(Report):
         return "---\n".join((*filter(None, (head,)), *texts))
 
     def json(self, look: Look) -> str:
-        """A List, as kubectl prints several objects: there is no place for words in it."""
+        """A List, as kubectl prints several objects; JSON has no comments."""
         items = plain_value(self.docs)
         return to_json({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}, look.ascii)
 
@@ -111,7 +113,7 @@ _WIDEST = 110
 
 
 def _folded(line: str) -> list[str]:
-    """Commands are not folded: they are rows of their own."""
+    """`line` wrapped; commands are separate rows, which are not wrapped."""
     return textwrap.wrap(line, _WIDEST, break_long_words=False, break_on_hyphens=False) or [line]
 
 
@@ -120,37 +122,37 @@ def _line(text: str) -> str:
 
 
 def taken_away(errand: InClusterCommand, reached_by: Sequence[str]) -> str:
-    """The command that deletes all objects of an errand and nothing else; the journal of a run stays."""
+    """The command that deletes exactly the objects of a command; the journal of a run is kept."""
     return shell("kubectl", "delete", ",".join(KINDS), "-A", "-l", errand.selector, *reached_by)
 
 
 MOST_PODS = 20
-"""More than an errand that is done once may have, one after the other; kubectl follows five unless it is told."""
+"""More pods than a command that runs once can have, one after the other; kubectl follows five by default."""
 
 
 def logs(errand: InClusterCommand, reached_by: Sequence[str], follow: bool) -> str:
-    """`follow`: of what runs just now. What has ended again and again has too many pods for kubectl to follow them."""
+    """`follow`: for a running command. A command that was retried often has too many pods to follow."""
     how = ("-f", f"--max-log-requests={MOST_PODS}") if follow else ("--prefix",)
     words = ("-n", errand.namespace, "-l", errand.selector, *how, "--tail=-1")
     return shell("kubectl", "logs", *words, *reached_by)
 
 
-# PodDisruptionBudgets for workloads that have none: to begin with, one pod of each may be away at a time.
+# PodDisruptionBudgets for workloads without one: one pod of each may be unavailable at a time.
 
 
 def starter_budgets(workloads: Iterable[Workload], taken: Collection[str]) -> str:
-    """Objects for kubectl apply, "" for none. `taken`: the names (ns/name) of budgets that are there already."""
+    """YAML for kubectl apply, or "". `existing_names`: the names (namespace/name) of existing budgets."""
     return "---\n".join(to_yaml(_budget(each, taken)) for each in workloads)
 
 
 def _budget(workload: Workload, taken: Collection[str]) -> Json:
     name = workload.name if workload.key not in taken else f"{workload.name}-one-at-a-time"
-    # In the objects' form.
+    # The selector as API objects write it.
     selector = workload.selector
     equal = [each for each in selector.requirements if each.operator == "In" and len(each.values) == 1]
     others = [each for each in selector.requirements if each not in equal]
     labels: dict[str, Json] = {each.key: each.values[0] for each in equal}
-    if len(labels) < len(equal):  # one label twice: it has no form but this
+    if len(labels) < len(equal):  # the same label twice: only matchExpressions can express it
         labels, others = {}, list(selector.requirements)
     expressions: list[Json] = [
         {"key": each.key, "operator": each.operator, **({"values": [*each.values]} if each.values else {})}

@@ -1,5 +1,5 @@
-"""Whether Karpenter hears that EC2 takes a node back, what happens if it does not, and what is missing.
+"""Interruption handling of Karpenter: whether it receives EC2 interruption events, the effect if not, and the repair.
 
-Belongs here: how each link from EventBridge to Karpenter is judged, what the next interruption takes, what repairs it.
-Never here: requests, JSON, YAML and tables; what other plans decide.
+Belongs here: the verdict on each link from EventBridge to Karpenter, the effect of the next interruption, the repair.
+Never here: requests, JSON, YAML and tables; decisions of other plans.
 """

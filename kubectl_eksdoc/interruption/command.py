@@ -1,7 +1,7 @@
-"""``kubectl eksdoc interruption``: whether Karpenter hears that EC2 takes a node back.
+"""``kubectl eksdoc interruption``: verify that Karpenter receives EC2 interruption events.
 
-Belongs here: its flags, what was asked of it, and which of its answers is printed.
-Never here: any judgement (that is in interruption), any layout (that is in `report`; of --print, in `printed`).
+Belongs here: its flags, the request, and which of its answers is printed. Never here: verdicts (`interruption`), layout
+(`report`; for --print, `printed`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .plan import InterruptionPlan
 
 
-# What was asked of ``interruption``.
+# The request of ``interruption``.
 
 
 PRINTED = ("stack", "commands", "iam", "helm-values")
@@ -29,8 +29,8 @@ PRINTED = ("stack", "commands", "iam", "helm-values")
 
 @frozen
 class _Request:
-    """`printed`: the document that is asked for, "" for the answer itself. `queue`: "" for the one
-    that is set. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
+    """`document`: the document to print, or "" for the report. `queue`: "" for the configured one. `accepted`: finding
+    codes that may be unknown; `without`: opt-ins left out."""
 
     printed: str
     queue: str
@@ -39,9 +39,10 @@ class _Request:
 
     @staticmethod
     def from_args(args: argparse.Namespace) -> _Request:
-        """
+        """The request from parsed arguments.
+
         Raises:
-            UsageError: something is named.
+            UsageError: an object is named.
         """
         if args.words:
             raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
@@ -49,7 +50,7 @@ class _Request:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The given options by flag name."""
         return non_empty(
             {
                 "queue": self.queue,
@@ -65,7 +66,7 @@ queue_name = values.Matching("[A-Za-z0-9_-]{1,80}", "is no name of a queue: lett
 NAME = "interruption"
 
 
-# ``kubectl eksdoc interruption``: its flags, and its answer.
+# ``kubectl eksdoc interruption``: flags, and the answer of the command.
 
 
 _ABOUT = """\
@@ -93,7 +94,7 @@ document may be incomplete.
 
 
 def add_to(commands: Commands) -> None:
-    """Add ``interruption``."""
+    """Add the parser of ``interruption``."""
     parser = add_command(
         commands,
         NAME,
@@ -127,11 +128,12 @@ def add_to(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Print the report, or one of the documents.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    # Imported late: help and usage errors must not load what only an answer needs.
     from .plan import InterruptionOptions
     from .read import NEEDS, look_at_interruption
     from .report import InterruptionReport
@@ -150,9 +152,10 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
 
 def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:
-    """
+    """Print one of the documents.
+
     Raises:
-        UsageError: there is no Karpenter for which anything could be made, or nothing says where.
+        UsageError: there is no Karpenter to repair, or the place of its queue is unknown.
     """
     from .printed import printed
 

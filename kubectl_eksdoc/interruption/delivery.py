@@ -1,4 +1,5 @@
-"""From EventBridge to the queue: whether it is there, takes what comes, and is sent all that Karpenter reads."""
+"""Links from EventBridge to the queue: whether the queue exists, accepts messages, and is sent all events for
+Karpenter."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
 NAMELESS = Unknown("which queue Karpenter reads is not known, so nothing can be held against it")
 NOWHERE = Unknown("in which account and region the queue would be is not known")
 UNNAMED = "unknown"
-"""The subject where the name of the queue is not known."""
+"""The subject where the name of the queue is unknown."""
 
 
 def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str) -> IamRequest:
-    """What EventBridge asks when it sends for a rule (its user guide, resource-based policies: aws:SourceArn is that of
-    the rule)."""
+    """The request that EventBridge makes for a rule (user guide, resource-based policies: aws:SourceArn is that of the
+    rule)."""
     context = {
         "aws:sourcearn": rule,
         "aws:sourceaccount": facts.place.account,
@@ -73,7 +74,7 @@ def _ruled(link: Link, policy: Doc, facts: InterruptionFacts, queue: Queue) -> L
     rulings = _of_senders(facts, queue, policy, "sqs:SendMessage", queue.arn)
     allowed = [each for each in rulings if each.says is PolicyDecision.ALLOWED]
     if allowed:
-        return link.passes(  # the others fail at their rules
+        return link.passes(  # the other rules fail at their own links
             "interruption-queue-policy/sends",
             some=len(allowed) < len(rulings),
             allowed=len(allowed),
@@ -88,7 +89,7 @@ def _ruled(link: Link, policy: Doc, facts: InterruptionFacts, queue: Queue) -> L
 
 
 def _of_senders(facts: InterruptionFacts, queue: Queue, policy: Doc, action: str, resource: str) -> tuple[Ruling, ...]:
-    """Of each rule that sends to the queue, as conditions may name one; where none does, of one that may be made."""
+    """Rulings for each rule that sends to the queue, as conditions may name one; without such a rule, for a new one."""
     return tuple(judged([policy], sent_by_rule(facts, action, resource, arn)) for arn in _senders(facts, queue))
 
 
@@ -98,7 +99,7 @@ def _worst(rulings: Sequence[Ruling]) -> Ruling:
 
 
 def _senders(facts: InterruptionFacts, queue: Queue) -> list[str]:
-    """ARNs of the rules that call it; where none does, that of one that may be made."""
+    """ARNs of the rules with the queue as a target; without any, the ARN of a new rule."""
     return [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [_new_rule(facts)]
 
 
@@ -107,10 +108,10 @@ def _new_rule(facts: InterruptionFacts) -> str:
 
 
 def takes_new_rules(facts: InterruptionFacts) -> bool:
-    """Whether a rule that is yet to be made may send to the queue that is there: its policy may name the others."""
+    """Whether a new rule may send to the existing queue: its policy may name other rules only."""
     queue = facts.told.queue
     if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
-        return True  # else it is made, or not known
+        return True  # otherwise it will be created, or is unknown
     return (
         judged([queue.policy], sent_by_rule(facts, "sqs:SendMessage", queue.arn, _new_rule(facts))).says
         is not PolicyDecision.NOTHING
@@ -118,7 +119,7 @@ def takes_new_rules(facts: InterruptionFacts) -> bool:
 
 
 def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | None:
-    """None where the queue has no key of KMS: there is nothing to judge."""
+    """None where the queue has no KMS key."""
     queue, key = facts.told.queue, facts.told.key
     if not isinstance(queue, Queue) or not queue.key:
         return None
@@ -158,13 +159,13 @@ def _rules(facts: InterruptionFacts) -> tuple[EventRule, ...]:
 
 
 def known_of(facts: InterruptionFacts, kind: EventKind) -> Mapping[str, str]:
-    """What every event of the kind has."""
+    """The fields that every event of the kind has."""
     said = {"account": facts.place.account, "region": facts.place.region}
     return {"source": kind.sent_by, "detail-type": kind.detail_type, **{k: v for k, v in said.items() if v}}
 
 
 def candidates(facts: InterruptionFacts, version: Version | None) -> tuple[str, ...]:
-    """Names of the rules whose targets are worth a question: they may be for one of the kinds."""
+    """Names of the rules that may match one of the kinds, so that their targets are worth a request."""
     kinds = interruption.kinds_of(version)
     return tuple(
         rule.name
@@ -184,7 +185,7 @@ def _calls(facts: InterruptionFacts, rule: EventRule, arn: str) -> bool:
 
 
 def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Iterator[Link]:
-    """One for each kind of event that this version reads."""
+    """One link for each kind of event that this version reads."""
     for kind in interruption.kinds_of(version):
         link = Link(
             Code.of("interruption-rule"),
@@ -200,7 +201,7 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
 
 
 def _without_effect(facts: InterruptionFacts, kind: EventKind) -> str:
-    """Why nothing is lost where its events do not arrive, "" where something is."""
+    """Why missing events of this kind do no harm, or ""."""
     if kind.only_logged:
         return clause("interruption-rule/only-logged")
     nodes = facts.cluster.nodes
@@ -223,7 +224,7 @@ _DELIVERS, _UNSURE, _FORBIDDEN, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(7
 
 
 def _may_send(facts: InterruptionFacts, rule: EventRule) -> Ruling:
-    """By the queue's policy, where that tells one rule from another; else the link of the policy says it."""
+    """The ruling of the queue's policy if it treats rules differently; otherwise the link of the policy has it."""
     queue, whole = facts.told.queue, Ruling(PolicyDecision.ALLOWED, "")
     if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
         return whole
@@ -233,7 +234,7 @@ def _may_send(facts: InterruptionFacts, rule: EventRule) -> Ruling:
 
 
 def _tried(link: Link, facts: InterruptionFacts, rule: EventRule, kind: EventKind) -> tuple[int, Link]:
-    """How near one rule comes to delivering this kind: a rank, and what is so."""
+    """How close one rule comes to delivering this kind: a rank, and the link."""
     if rule.pattern is None:
         return _OTHER, link
     known = known_of(facts, kind)
@@ -272,7 +273,7 @@ def _narrowed(rule: EventRule, known: Mapping[str, str]) -> str:
 
 
 def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | None:
-    """None where there is nothing of which CloudWatch could be asked."""
+    """None where no rule has metrics in CloudWatch."""
     names = [
         rule.name
         for rule in _rules(facts)

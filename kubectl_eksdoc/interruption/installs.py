@@ -1,4 +1,4 @@
-"""Where Karpenter runs, and how it is configured: out of Deployments as they are.
+"""Installation of Karpenter: where it runs and how it is configured, from its Deployments.
 
 Sources: Karpenter's chart (labels, the container ``controller``, INTERRUPTION_QUEUE), core/v1 EnvVar.
 """
@@ -30,14 +30,18 @@ from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.nodes import Pod, RoleBy
 from kubectl_eksdoc.model.quantities import Version, parse
 
-# The chain from EventBridge to Karpenter: each link with what is there, and the finding that it makes.
+# The chain from EventBridge to Karpenter: each link with its state, and the finding that it makes.
 
 
 @frozen
 class Link:
-    """`status` None: nothing is wrong or right with it, as `what` says: it cannot be judged before another one is
-    mended, or has no effect. `vital`: no notice of a Spot interruption arrives without it. `short`: the kind of event
-    of a rule; `what` a clause. `made`: where it fails, a repair can make what it lacks; else a person must decide."""
+    """A link of the chain.
+
+    `status` None: the link is neither right nor wrong, as `what` says: another link must be fixed before it can be
+    judged, or it has no effect. `vital`: without it Spot interruption notices do not arrive. `event_kind`: the kind of
+    event of a rule; `what`: a clause. `made`: if the link fails, a repair can create what is missing; otherwise a
+    person must decide.
+    """
 
     code: Code
     subject: Subject
@@ -61,18 +65,18 @@ class Link:
         return self.status is Status.FAIL
 
     def passes(self, asked: ClauseName, *evidence: str, **values: Any) -> Link:
-        """Then nothing is to be done."""
+        """The link as passed; it has no remedy."""
         what = clause(asked, **values)
         return replace(self, status=Status.PASS, what=what, evidence=evidence or self.evidence, remedy=())
 
     def fails(self, text: TextName, *evidence: str, **values: Any) -> Link:
-        """The text's remedies are what a person does, where nothing that can be made would fix it."""
+        """The link as failed. The text has remedies of its own if nothing that this tool prints would fix it."""
         found = Finding.of(text, self.subject, evidence or self.evidence, severity=Severity.HIGH, **values)
         failed = replace(self, status=found.status, text=text, what=found.message, evidence=found.evidence)
         return replace(failed, remedy=found.remedy, made=False) if found.remedy else failed
 
     def finding(self, severity: Severity) -> Finding | None:
-        """None where nothing is wrong with it, or where that is another's."""
+        """None where the link is not wrong, or where another link is the cause."""
         if self.status is None or self.status is Status.PASS:
             return None
         of = self.code, severity, self.status, self.subject, self.what, self.evidence, self.remedy, self.missing
@@ -81,13 +85,13 @@ class Link:
 
 
 def unknown(link: Link, why: Unknown, asked: ClauseName) -> Link:
-    """`link` of which it is not known; `asked`: what would tell, where no right does."""
+    """`link` as unknown; `clause_name`: the missing information, if no right is missing."""
     missing = why.missing or clause(asked)
     return replace(link, status=Status.UNKNOWN, what=why.why, missing=missing, remedy=(learned(why),), lacks=(why,))
 
 
 def handled(links: Iterable[Link]) -> bool | None:
-    """Whether Karpenter hears of a Spot interruption; None where it is not known."""
+    """Whether Karpenter receives Spot interruption notices; None: unknown."""
     vital = [each for each in links if each.vital]
     if not vital or any(each.failed for each in vital):
         return False
@@ -102,7 +106,7 @@ _IMAGE = re.compile(r"(?:^|/)karpenter/(?:karpenter/)?controller(?:[:@]|$)")
 
 
 def deployments(cluster: Cluster) -> tuple[ObjectName, ...]:
-    """Those of Karpenter, the ones that have pods first: by their label or, of pods, by their image."""
+    """Karpenter's Deployments, those with pods first: recognized by their label, or by the image of their pods."""
     running = {key for pod in cluster.pods if is_karpenter(pod) and (key := deployment_of(pod)) is not None}
     there = {
         (each.namespace, each.name)
@@ -117,7 +121,7 @@ def is_karpenter(pod: Pod) -> bool:
 
 
 def deployment_of(pod: Pod) -> tuple[str, str] | None:
-    """Namespace and name; None where no Deployment made it."""
+    """Namespace and name; None where no Deployment owns the pod."""
     return (pod.namespace, pod.deployment) if pod.deployment else None
 
 
@@ -126,7 +130,7 @@ def pods_of(cluster: Cluster, of: ObjectName) -> tuple[Pod, ...]:
 
 
 def config_map(of: ObjectName) -> ObjectName:
-    """In which older versions are configured."""
+    """The ConfigMap in which older versions are configured."""
     return ObjectName("v1", "ConfigMap", of.namespace, CONFIG_MAP)
 
 
@@ -142,9 +146,9 @@ def installed(
     account: Doc | Absent | Unknown,
     pods: Iterable[Pod],
 ) -> KarpenterInstall:
-    """What the documents say, whatever they look like. `settings`: the ConfigMap; `account`: the ServiceAccount."""
+    """The installation, from documents of any shape. `settings`: the ConfigMap; `account`: the ServiceAccount."""
     container = _container(deployment)
-    # ``1.5.0`` of ``…/controller:1.5.0@sha256:…``.
+    # For example ``1.5.0`` from ``…/controller:1.5.0@sha256:…``.
     last = _text(container.get("image")).partition("@")[0].rpartition("/")[2]
     tag = last.partition(":")[2]
     running = tuple(pods)
@@ -182,7 +186,7 @@ def _each(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _container(deployment: Doc) -> Mapping[str, Any]:
-    """By its image, then by its name, else the first: others are sidecars."""
+    """Karpenter's container, by its image, then by its name, else the first: other containers are sidecars."""
     found = list(_each(at(deployment, "spec", "template", "spec", "containers")))
     by_image = [each for each in found if _IMAGE.search(_text(each.get("image")))]
     by_name = [each for each in found if each.get("name") == "controller"]
@@ -208,12 +212,12 @@ def _argument(container: Mapping[str, Any]) -> Setting | Absent | Unknown:
 
 
 def _variable(container: Mapping[str, Any], name: str) -> Setting | Absent | Unknown:
-    for each in reversed(list(_each(container.get("env")))):  # of several the last one counts
+    for each in reversed(list(_each(container.get("env")))):  # the last of several counts
         if each.get("name") != name:
             continue
         if each.get("valueFrom") is not None:
             return Unknown(f"its variable {name} is taken from {_source(each['valueFrom'])}")
-        if "$(" in (value := _text(each.get("value"))):  # the kubelet puts another variable there
+        if "$(" in (value := _text(each.get("value"))):  # the kubelet inserts another variable there
             return Unknown(f"its variable {name} is made of others: {value}")
         return Setting(value, f"variable {name}")
     if container.get("envFrom"):
@@ -247,7 +251,7 @@ def _in_config_map(settings: Doc | Absent | Unknown) -> Setting | Absent | Unkno
 
 
 def _port(container: Mapping[str, Any]) -> int:
-    """By the name that the chart gives it."""
+    """The metrics port, by the name that the chart gives it."""
     for each in _each(container.get("ports")):
         number = each.get("containerPort")
         if each.get("name") == "http-metrics" and isinstance(number, int) and not isinstance(number, bool):
@@ -268,12 +272,12 @@ def _role(account: Doc | Absent | Unknown) -> str | Absent | Unknown:
 
 
 def _role_by(pods: Iterable[Pod]) -> RoleBy:
-    """What the pods that run have got; NOBODY where none has anything."""
+    """Where the running pods have their role from; NOBODY where none has a role."""
     found = {pod.calls.role for pod in pods}
     return next((by for by in RoleBy if by in found), RoleBy.NOBODY)
 
 
-# What the handling of interruptions is judged by.
+# Facts by which interruption handling is judged.
 
 
 _NO_KARPENTER = Absent("there is no Karpenter in this cluster")
@@ -281,9 +285,9 @@ _NO_KARPENTER = Absent("there is no Karpenter in this cluster")
 
 @frozen
 class InterruptionFacts:
-    """`queue`: the name that is asked for: what Karpenter is configured with, or what it is to be; "" where it is
-    configured, and nobody knows with what. `others`: further
-    Deployments of Karpenter, which are not judged. `logs` and `metrics` by pod (``namespace/name``)."""
+    """`queue`: the name of the queue that Karpenter is configured with or is to be configured with; "" where it is
+    configured in an unknown way. `told`: the answers of AWS. `others`: further Deployments of Karpenter, which are not
+    judged. `logs` and `metrics`: by pod (``namespace/name``)."""
 
     cluster: Cluster
     install: KarpenterInstall | Absent | Unknown = _NO_KARPENTER
@@ -301,12 +305,12 @@ class InterruptionFacts:
 
     @property
     def queue_arn(self) -> str:
-        """Of the queue, be it there or not; "" where nobody knows where it would be."""
+        """The ARN of the queue, whether it exists or not; "" where its account or region is unknown."""
         from_aws = getattr(self.told.queue, "arn", "")
         return from_aws or (self.place.arn("sqs", self.queue) if self.place.known and self.queue else "")
 
 
-# Which queue Karpenter is told to read, by its version: the first link.
+# The first link: the queue that Karpenter is configured to read, by its version.
 
 
 Said = Setting | Absent | Unknown
@@ -314,19 +318,19 @@ Said = Setting | Absent | Unknown
 
 @frozen
 class EffectiveSetting:
-    """`used`: what this version goes by; `ignored`: what is written where this version does not look."""
+    """`state`: the setting that this version uses; `ignored`: settings in places that this version does not read."""
 
     used: Said
     ignored: tuple[Setting, ...] = ()
 
     @property
     def queue(self) -> str:
-        """Its name, "" where none is set or where it is not known; of an ARN or a URL that which it names."""
+        """The name of the queue, also from an ARN or a URL; "" where none is set or it is unknown."""
         return name_in(self.used.queue) if isinstance(self.used, Setting) else ""
 
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo")
-"""As SQS takes them (CreateQueue, QueueName)."""
+"""Queue names that SQS accepts (CreateQueue, QueueName)."""
 
 
 def name_in(written: str) -> str:
@@ -336,7 +340,7 @@ def name_in(written: str) -> str:
 
 
 def effective(install: KarpenterInstall) -> EffectiveSetting:
-    """The argument wins over the variable, and both over the ConfigMap."""
+    """The setting in use: the argument overrides the variable, and both override the ConfigMap."""
     new, old = (install.argument, install.variable), install.config_map
     by_map, by_variable = interruption.reads_config_map(install.version), interruption.reads_variable(install.version)
     looked_at = (*(new if by_variable else ()), *((old,) if by_map is not False else ()))
@@ -344,7 +348,7 @@ def effective(install: KarpenterInstall) -> EffectiveSetting:
     ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
     said = (each for each in looked_at if isinstance(each, Unknown) or (isinstance(each, Setting) and each.queue))
     used: Said = next(said, Absent("no queue is set"))
-    if by_map is False and isinstance(install.argument, Setting):  # also an empty one: it is given all the same
+    if by_map is False and isinstance(install.argument, Setting):  # an empty argument counts as given, too
         used = install.argument if install.argument.queue else Absent("its argument sets no queue")
     if used is old and by_map is None and isinstance(used, Setting):
         used = Unknown(
@@ -354,8 +358,8 @@ def effective(install: KarpenterInstall) -> EffectiveSetting:
 
 
 def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> Link:
-    """`wanted`: the name the queue is to have, "" for whatever is set; `print_values`: the command that prints the
-    values."""
+    """`expected_queue`: the name that the queue should have, "" for any; `print_values`: the command that prints the
+    Helm values."""
     said = effective(install)
     link = Link(Code.of("interruption-setting"), Subject("Deployment", install.name, install.namespace))
     if isinstance(said.used, Unknown):
@@ -381,7 +385,8 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
 
 
 _DELETES = "Karpenter deletes every message that it reads: no other consumer may read or need {}"
-"""Those of other kinds as well, and what it cannot parse (karpenter-provider-aws, pkg/controllers/interruption)."""
+"""Including messages of other kinds and those that it cannot parse (karpenter-provider-aws,
+pkg/controllers/interruption)."""
 
 
 def _passed_over(said: EffectiveSetting) -> Iterator[str]:
@@ -390,15 +395,18 @@ def _passed_over(said: EffectiveSetting) -> Iterator[str]:
 
 
 def upgrade(install: KarpenterInstall, file: str) -> str:
-    """The chart of the version that runs, with all the values it was given and those of the file."""
+    """The Helm command: the chart of the running version, with its current values and those of the file."""
     chart = "oci://public.ecr.aws/karpenter/karpenter"
     words = ("helm", "upgrade", install.release or "karpenter", chart, "--version", _chart(install))
     return shell(*words, "-n", install.namespace, "--reuse-values", "-f", file)
 
 
 def _chart(install: KarpenterInstall) -> str:
-    """Of the image's tag where that is a version, else of what the labels say. Without any, helm would take the newest
-    chart, and upgrade Karpenter with it: so there is always one, for which somebody has to put in what it is."""
+    """The chart version: from the image's tag if that is a version, else from the labels.
+
+    Without a version, Helm would install the newest chart and upgrade Karpenter. So the command always has one, if
+    necessary a placeholder.
+    """
     if parse(install.tag) is not None:
         return install.tag
     if install.version is None:

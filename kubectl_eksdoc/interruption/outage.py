@@ -1,8 +1,8 @@
-"""What the next interruption takes, and what one that is under way takes now.
+"""Effect of the next Spot interruption, and of one that is under way.
 
 Sources: EC2's notice (two minutes); Karpenter's drain evicts system-critical pods last (karpenter#2217; confidence:
-medium); without a drain the kubelet is not told, and pods end with their machine (confidence: medium); an endpoint of a
-dead node is removed once the node is NotReady (kubernetes.cordon; confidence: medium).
+medium); without a drain the kubelet is not informed, and pods end with their machine (confidence: medium); an endpoint
+of a terminated node is removed once the node is NotReady (kubernetes.cordon; confidence: medium).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ KARPENTER = "Karpenter"
 
 @frozen
 class InterruptionOutage:
-    """`handled`: whether somebody drains a Spot node of Karpenter that has its notice; None where it is not known.
-    `by`: who does."""
+    """`handled`: whether a controller drains a Spot node of Karpenter that has a notice; None: unknown. `handled_by`:
+    the controller."""
 
     handled: bool | None
     by: str
@@ -53,7 +53,7 @@ def foresee(facts: InterruptionFacts, handled: bool | None, by: str) -> Interrup
 
 
 def sentences(outage: InterruptionOutage) -> Iterator[str]:
-    """What will be, in the order of time."""
+    """What will happen, in the order of time."""
     if not outage.nodes:
         return
     if outage.handled is False:
@@ -95,13 +95,13 @@ def _of_dns(outage: InterruptionOutage, loser: AtRisk) -> str:
 
 
 def _held(node: SpotNode) -> str:
-    """``x does not go, and 2 more``."""
+    """``x and 2 more may not go before it``."""
     more = f" and {len(node.holds) - 1} more" if len(node.holds) > 1 else ""
     return f"{node.holds[0]}{more} may not go before it"
 
 
 def judged(facts: InterruptionFacts, outage: InterruptionOutage, again: Sequence[str] = ()) -> Iterator[Finding]:
-    """`again`: the words that lead to the same cluster once more."""
+    """`connection_args`: the command-line arguments that lead to the same cluster."""
     yield from _now(facts, outage)
     if not outage.nodes:
         return
@@ -122,7 +122,7 @@ def judged(facts: InterruptionFacts, outage: InterruptionOutage, again: Sequence
 
 
 def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Finding]:
-    """Of every Spot node, whoever made it: of those that are not Karpenter's it is not said that nobody drains them."""
+    """Notices of all Spot nodes. Nodes of other owners than Karpenter are not reported as not drained."""
     owners = {node.owner for node in facts.cluster.nodes if is_spot(node)} - {NodeOwner.KARPENTER}
     others = [each for owner in sorted(owners) for each in spot_nodes(facts, owner) if each.heard]
     for node in (*outage.interrupted, *others):
@@ -185,7 +185,7 @@ def _dns(facts: InterruptionFacts, outage: InterruptionOutage, loser: AtRisk, ag
         by="" if in_turn else outage.by,
         notice=NOTICE_S,
         none=not _on_demand(facts),
-        # That page says in which order: a longer lameduck comes before its pods are moved.
+        # Its page says in which order: a longer lameduck comes before its pods are moved.
         command=shell("kubectl", "eksdoc", "coredns-lameduck", *again),
     )
 
@@ -214,7 +214,7 @@ def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
 
 
 def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> Iterator[Finding]:
-    """Spot nodes that are not Karpenter's. `drained`: those on which a controller runs that drains them."""
+    """Spot nodes that are not Karpenter's. `handled_nodes`: nodes with a controller that drains them."""
     own = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
     left = [each.name for each in own if each.name not in drained]
     if left:

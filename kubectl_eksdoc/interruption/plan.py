@@ -1,4 +1,4 @@
-"""The whole answer: every link, what the next interruption takes, what is found, and what is missing."""
+"""Plan of ``interruption``: every link, the effect of the next interruption, the findings, and the missing parts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .spot import life_link, log_link, spot_nodes
 
 @frozen
 class InterruptionOptions:
-    """`queue`: the name that was asked for, "" for what is set. `again`: the words that lead to the same cluster once
-    more."""
+    """`queue`: the name from the user, "" for the configured one. `connection_args`: the command-line arguments that
+    lead to the same cluster."""
 
     queue: str = ""
     again: tuple[str, ...] = ()
@@ -42,13 +42,13 @@ class InterruptionOptions:
 
     @property
     def profile(self) -> str:
-        """Of the AWS CLI, as it was given: without it the printed would be made with other credentials."""
+        """The AWS profile that the user gave: without it the printed commands would use other credentials."""
         return next((value for flag, value in pairwise(self.again) if flag == "--profile"), "")
 
 
 @frozen
 class InterruptionPlan:
-    """`missing` is None where there is no Karpenter for which anything could be made."""
+    """`missing` is None without a Karpenter that could be repaired."""
 
     facts: InterruptionFacts
     links: tuple[Link, ...]
@@ -60,12 +60,12 @@ class InterruptionPlan:
 
     @property
     def to_queue(self) -> dict[str, bool | None]:
-        """Whether EventBridge delivers each kind of event to the queue, by its name; None where that is not known."""
+        """Whether EventBridge delivers each kind of event to the queue, by its name; None: unknown."""
         return to_queue(self.links)
 
     @property
     def to_karpenter(self) -> bool | None:
-        """Whether Karpenter reads the queue; None where that is not known."""
+        """Whether Karpenter reads the queue; None: unknown."""
         return to_karpenter(self.links)
 
     @property
@@ -113,7 +113,8 @@ def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
 
 
 def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
-    """AWS does not tell who reads a queue; Karpenter's own templates name it after the cluster."""
+    """A queue that may have other readers: AWS does not report readers; Karpenter's own templates name the queue after
+    the cluster."""
     if not isinstance(facts.install, KarpenterInstall):
         return
     cluster = facts.install.cluster_name or facts.cluster.identity.cluster
@@ -131,13 +132,13 @@ _PLAIN = {"", "karpenter", "interruption", "interruptions", "queue", "sqs", "spo
 
 
 def _named_after(queue: str, cluster: str) -> bool:
-    """``Karpenter-shop`` is after shop; ``demo-shop`` may be after another cluster."""
+    """``Karpenter-shop`` is named after shop; ``demo-shop`` may be named after another cluster."""
     before, found, after = queue.partition(cluster)
     return bool(found) and {word.lower() for word in re.split(r"[-_.]", f"{before}-{after}")} <= _PLAIN
 
 
 def stack_name(facts: InterruptionFacts) -> str:
-    """As CloudFormation takes names: letters, digits and hyphens, a letter first, 128 at most."""
+    """A name that CloudFormation accepts: letters, digits and hyphens, a letter first, 128 characters at most."""
     plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
     return (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
 
@@ -156,7 +157,7 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
 
 
 _SENDING = ("interruption-queue", "interruption-queue-policy", "interruption-queue-key")
-"""Links of every kind of event, before the queue."""
+"""Links that all kinds of events share, up to the queue."""
 
 
 def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
@@ -172,7 +173,8 @@ def _there(link: Link) -> bool | None:
 
 
 def to_karpenter(links: Sequence[Link]) -> bool | None:
-    """A sign of life shows it, whatever could not be looked at; it does not show that EventBridge delivers anything."""
+    """Whether Karpenter reads the queue. Activity proves it even where links are unknown, but does not prove that
+    EventBridge delivers events."""
     alive = any(each.code.name == "interruption-sign-of-life" and each.status is Status.PASS for each in links)
     behind = [
         each
@@ -185,7 +187,7 @@ def to_karpenter(links: Sequence[Link]) -> bool | None:
 
 
 _READING = ("interruption-setting", "interruption-rights", "interruption-provider-fails")
-"""Links behind the queue."""
+"""Links after the queue."""
 
 
 def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: InterruptionOptions) -> Iterator[Link]:
@@ -210,12 +212,12 @@ def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Interrupti
 
 
 def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Of one severity in the order of the chain: what comes first is mended first."""
+    """Findings of the same severity stay in the order of the chain: earlier links are fixed first."""
     return sorted(findings, key=lambda each: (each.status.rank, each.severity.rank))
 
 
 def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The long command stands at the first that needs it."""
+    """Only the first finding keeps the long command; later ones refer to it."""
     told: set[Remedy] = set()
     same = Remedy.of("same-stack")
     for each in findings:
@@ -227,7 +229,7 @@ def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
-    """Rules that lack for the same reason are one finding."""
+    """Rules that are missing for the same reason become one finding."""
     merged: dict[tuple[object, ...], list[Link]] = {}
     for each in links:
         alike = each.code.name == "interruption-rule" and each.status is not None and each.status is not Status.PASS
@@ -295,12 +297,12 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
         )
 
 
-# Signs that could not be read for want of a right. Several signs tell of the same, and where others do, no finding is
-# unknown: so it is said beside them.
+# Activity that could not be read because a right is missing. Several sources show the same activity, and if one was
+# read no finding is unknown: so missing rights are noted besides the findings.
 
 
 def missing(facts: InterruptionFacts) -> tuple[str, ...]:
-    """The rights, sorted: ``get pods/proxy``, ``list events``."""
+    """The missing rights, sorted: ``get pods/proxy``, ``list events``."""
     install = facts.install
     of_install = (install.config_map, install.irsa) if isinstance(install, KarpenterInstall) else (install,)
     signs = (facts.events, *facts.metrics.values(), *facts.logs.values(), *of_install)
@@ -308,7 +310,7 @@ def missing(facts: InterruptionFacts) -> tuple[str, ...]:
 
 
 def noted(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
-    """With a note of each."""
+    """`cluster` with a note for each missing right."""
     told = "what it tells of interruptions is not known"
     notes = (". ".join(filter(None, (f"missing right {each}: {told}", how_to(each)))) for each in missing(facts))
     return replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *notes))))

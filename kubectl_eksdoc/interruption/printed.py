@@ -1,4 +1,4 @@
-"""What is missing as text that can be piped to a file: a stack, commands, a policy, Helm values."""
+"""Documents of ``interruption --print``: a CloudFormation stack, commands, an IAM policy, Helm values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WHOSE = "aws sts get-caller-identity --query Account --output text"
 
 
 def printed(what: str, stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    """ "" where nothing is missing of what this could make. `stack`: its name."""
+    """The document, or "" where it would contain nothing. `stack`: the stack's name."""
     return _PRINTERS[what](stack, missing, install)
 
 
@@ -90,7 +90,7 @@ def _word(word: str | AsJson) -> str:
 
 
 def _nested(value: Any) -> Any:
-    """What is `AsJson` within a document is a text there."""
+    """An `AsJson` within a document becomes a string."""
     if isinstance(value, AsJson):
         return json.dumps(_nested(value.document), separators=(",", ":"))
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Whether Karpenter hears of interruptions: the cluster, single objects of it, and AWS's side, in rounds, each once."""
+"""Reading of the facts about interruption handling: the cluster, single objects and AWS, in rounds, each once."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from .rights import Role, role_of
 from .spot import instance_of, is_spot
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)
-"""What of the cluster is read as a whole."""
+"""Kinds that are listed completely."""
 
 NEEDS = ClusterNeeds("interruption", KINDS, signs=True)
 
 
 def look_at_interruption(session: ClusterSession, wish: InterruptionOptions, proxied: bool = True) -> InterruptionPlan:
-    """`proxied` False: no pod is asked for what it counts.
+    """Read the facts and judge them. `use_proxy` False: no pod is asked for its metrics.
 
     Raises:
-        AwsError: nothing can be asked at all.
-        ClusterError: the cluster cannot be talked to.
+        AwsError: no request can be made at all.
+        ClusterError: the cluster cannot be reached.
     """
     facts = interruption_facts(session, wish.queue, proxied)
     return plan_interruption(replace(facts, cluster=noted(facts.cluster, facts)), wish)
 
 
 def interruption_facts(session: ClusterSession, queue: str = "", proxied: bool = True) -> InterruptionFacts:
-    """`queue`: the name that is asked for, "" for the one that Karpenter is configured with."""
+    """`queue`: the name from the user, "" for the one that Karpenter is configured with."""
     cluster, place = session.cluster, _place(session)
     found = installs.deployments(cluster)
     install = _install(cluster, session.objects, found[0]) if found else None
@@ -97,8 +97,8 @@ def _metrics(install: KarpenterInstall, signs: Signs) -> Mapping[str, str | Abse
 
 
 def _logs(install: KarpenterInstall, inside: PodReader) -> Mapping[str, str | Absent | Unknown]:
-    """Logs of those that ended before as well, where the one after is not ready: up to v1.3 that is where it says why.
-    What a container that ended has said is over where another one serves in its place."""
+    """Logs of each pod, also of the previous container where the current one is not Ready: up to v1.3 the previous one
+    logs the reason. The log of an ended container does not matter where another one serves instead."""
     containers = inside.containers(install.pods)
     asked = [
         LogOf(pod.partition("/")[0], pod.partition("/")[2], container.name, previous)
@@ -124,7 +124,8 @@ def _logs(install: KarpenterInstall, inside: PodReader) -> Mapping[str, str | Ab
 def _told(
     facts: InterruptionFacts, install: KarpenterInstall, session: ClusterSession, spot: tuple[str, ...]
 ) -> InterruptionFacts:
-    """First whatever has a name, then what these answers name: targets of rules, the key, the role's policies."""
+    """First everything with a known name, then what these answers name: targets of rules, the key, policies of the
+    role."""
     account = (install.namespace, install.service_account)
     told = _tell(session, InterruptionKeys(queue=facts.queue, rules=True, identity=account, notices=spot))
     facts = replace(facts, told=told)

@@ -1,7 +1,7 @@
-"""What is missing so that Karpenter hears of interruptions, as data: documents, a stack, steps.
+"""Repair of interruption handling, as data: documents, a CloudFormation stack, steps.
 
-Belongs here: what of it is missing, and the forms in which it can be made.
-Never here: how a document is written down as JSON or YAML, how a command is quoted; any judgement.
+Belongs here: what is missing, and the forms in which it can be created. Never here: serialization as JSON or YAML,
+quoting of commands, verdicts.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from .delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
 from .installs import InterruptionFacts, Link
 from .rights import DECRYPT, Role, lacking_of, role_of
 
-# What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
-# known.
+# What has to be created or changed, by the findings: neither parts that are in order, nor parts that are unknown.
 
 
 TARGET_ID = "KarpenterInterruptionQueueTarget"
@@ -33,8 +32,11 @@ RETENTION_S = 300
 
 @frozen
 class MissingRule:
-    """`there`: a rule of that kind that is to be mended, None where one is to be made; `enable`: it is disabled,
-    `target`: it lacks the queue as its target, or gives it something else than the event."""
+    """A rule to create, or an existing one to change.
+
+    `there`: the existing rule of that kind, None for a new one; `enable`: it is disabled; `target`: it does not have
+    the queue as a target, or sends something else than the event.
+    """
 
     kind: EventKind
     there: EventRule | None = None
@@ -44,9 +46,12 @@ class MissingRule:
 
 @frozen
 class MissingLinks:
-    """`policy`: the whole policy the queue is to have, None where its own will do; `key_policy`: of the key `key`;
-    `rights`: actions that `role` (a name) lacks, on the queue and `key`. `not_known`: what may be missing as well;
-    `for_a_person`: what fails, and nothing that is made would mend."""
+    """What interruption handling lacks.
+
+    `policy`: the complete new policy of the queue, None where the current one is sufficient; `key_policy`: of the key
+    `key`; `rights`: actions that `role` (a name) lacks on the queue and on `key`. `not_known`: what may be missing,
+    too; `manual_fixes`: failures that nothing printed here fixes.
+    """
 
     queue_name: str
     queue_arn: str
@@ -64,7 +69,7 @@ class MissingLinks:
 
     @property
     def region(self) -> str:
-        """Of the queue."""
+        """The region of the queue."""
         return part_of(self.queue_arn, 3)
 
     @property
@@ -73,12 +78,12 @@ class MissingLinks:
 
     @property
     def in_stack(self) -> bool:
-        """Whether a stack of its own can make any of it."""
+        """Whether a separate stack can create any of it."""
         return bool(self.queue or self.policy or self.rules or (self.rights and self.role))
 
     @property
     def beside_stack(self) -> tuple[str, ...]:
-        """What lacks as well, and no stack of its own can make."""
+        """Missing parts that a separate stack cannot create."""
         key = ("the policy of the queue's existing key: --print commands",) if self.key_policy else ()
         return (*key, *(("the setting: --print helm-values",) if self.setting else ()))
 
@@ -93,7 +98,7 @@ def missing_links(facts: InterruptionFacts, install: KarpenterInstall, links: Se
     role = role_of(install, facts.told.identity)
     arn, made = facts.queue_arn, {each.code.name for each in links if each.failed and each.made}
     policies, rules = facts.told.policies, tuple(_rule(facts, kind) for kind in _kinds(links, install))
-    # A stack makes new rules even where one is there that could be mended.
+    # A stack creates new rules even where an existing rule could be changed.
     refused = bool(rules) and not takes_new_rules(facts)
     rights = lacking_of(facts, policies) if isinstance(policies, RolePolicies) else ()
     of_it = [each for each in links if each.code.name in _MADE]
@@ -115,7 +120,7 @@ def missing_links(facts: InterruptionFacts, install: KarpenterInstall, links: Se
 
 
 def _policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | None:
-    """Of a queue that is there only what lets EventBridge send is added: who else uses it, and how, is not known."""
+    """For an existing queue only the statement for EventBridge is added, because its other clients are unknown."""
     if not isinstance(queue, Queue):
         more = [deny_http_statement(arn)] if interruption.denies_http(install.version) else []
         return merged(None, [allow_statement(arn), *more])
@@ -137,7 +142,7 @@ _MADE = (
 
 
 def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
-    """With those whose lack does no harm, where a rule is made at all: the stack is then that of the documentation."""
+    """Including harmless kinds if a rule is created at all: the stack is then the one of Karpenter's documentation."""
     rules = [each for each in links if each.code.name == "interruption-rule"]
     any_made = any(each.failed for each in rules)
     names = {each.subject.name for each in rules if each.failed or (any_made and each.text == "interruption-rule/none")}
@@ -145,8 +150,8 @@ def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
 
 
 def _rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
-    """One that matches all of the kind and lacks a target or is disabled is mended; one that calls something else is
-    somebody else's, and left alone."""
+    """The rule to create or change. A rule that matches the complete kind and has no target or is disabled is changed;
+    a rule with other targets belongs to another client and is not changed."""
     rules = facts.told.rules if isinstance(facts.told.rules, tuple) else ()
     for rule in rules:
         if not isinstance(rule.pattern, dict) or matches(rule.pattern, known_of(facts, kind)) is not IamMatch.YES:
@@ -163,7 +168,7 @@ def _rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
 
 
 def allow_statement(arn: str) -> Doc:
-    """As Karpenter's documentation has it."""
+    """The statement of Karpenter's documentation."""
     return {
         "Sid": "EC2InterruptionPolicy",
         "Effect": "Allow",
@@ -195,7 +200,7 @@ def key_statement() -> Doc:
 
 
 def rights_policy(arn: str, key: str = "") -> Doc:
-    """All that the controller needs of the queue, whatever of it is there already."""
+    """Everything that the controller needs on the queue, including rights that it has."""
     statements: list[Doc] = [
         {
             "Sid": "AllowInterruptionQueueActions",
@@ -210,7 +215,7 @@ def rights_policy(arn: str, key: str = "") -> Doc:
 
 
 def helm_values(name: str, install: KarpenterInstall) -> Doc:
-    """What is merged into the chart's values, by the key that its version reads."""
+    """The values to merge into the chart's values, under the key that its version reads."""
     values: Doc | str = name
     for key in reversed(interruption.helm_key(install.version)):
         values = {key: values}
@@ -221,12 +226,12 @@ def pattern(kind: EventKind) -> Doc:
     return {"source": [kind.sent_by], "detail-type": [kind.detail_type]}
 
 
-# What is missing as a CloudFormation template: complete in itself, for a stack of its own name.
+# The missing parts as a CloudFormation template for a separate stack.
 #
-# Deployed onto a stack that made some of the rest, it would delete that, as it holds nothing but what is missing: be it
-# Karpenter's own, or the one that was made of what this printed the last time. So it is created, and never updated:
-# CloudFormation refuses to create a stack that is there (AlreadyExistsException). A rule that is there is not touched:
-# it is somebody else's, so a new one is made beside it.
+# The template holds only the missing parts, so updating an existing stack with it would delete the rest of that stack,
+# be it Karpenter's or an earlier one from this tool. So the stack is created and never updated: CloudFormation rejects
+# an existing name (AlreadyExistsException). Existing rules belong to other clients and are not changed: new ones are
+# created beside them.
 
 
 _CAPABILITIES = ("--capabilities", "CAPABILITY_NAMED_IAM")
@@ -237,7 +242,7 @@ FILE = "interruption.yaml"
 
 
 def creates(stack: str, region: str, profile: str = "") -> str:
-    """The command that makes the stack of `FILE`, waits until it is there, and changes none."""
+    """The command that creates the stack of `FILE` and waits for it; it updates none."""
     where = {"--stack-name": stack, "--region": region, "--profile": profile}
     of = [word for flag, value in where.items() if value for word in (flag, value)]
     made = shell("aws", "cloudformation", "create-stack", *of, "--template-body", f"file://{FILE}", *_CAPABILITIES)
@@ -245,7 +250,7 @@ def creates(stack: str, region: str, profile: str = "") -> str:
 
 
 def template(missing: MissingLinks) -> Doc:
-    """Its resources name the queue that is there, or the one it makes."""
+    """The template. Its resources refer to the existing queue, or to the one it creates."""
     resources: Doc = {}
     arn: Doc | str = {"Fn::GetAtt": [_QUEUE, "Arn"]} if missing.queue else missing.queue_arn
     if missing.queue:
@@ -282,13 +287,12 @@ def template(missing: MissingLinks) -> Doc:
     }
 
 
-# What is missing as steps, each a command: for whoever makes it without a stack, and for what a stack cannot
-# change.
+# The missing parts as steps, each a command: for users without a stack, and for changes that a stack cannot make.
 
 
 @frozen
 class AsJson:
-    """A document that is one word of a command, or a text within another document."""
+    """A document that is one word of a command, or a string within another document."""
 
     document: Doc | list[Doc]
 
@@ -298,14 +302,14 @@ Words = tuple[str | AsJson, ...]
 
 @frozen
 class _Step:
-    """`about` in a sentence; `words` are those of one command."""
+    """`about`: a sentence; `words`: one command."""
 
     about: str
     words: Words
 
 
 def steps(missing: MissingLinks) -> Iterator[_Step]:
-    """In the order in which they are done; without the setting, which is Helm's."""
+    """The steps in order, without the setting, which belongs to Helm."""
     name = missing.queue_name
     words: Words
     if missing.queue:

@@ -1,4 +1,4 @@
-"""Whether Karpenter hears of interruptions: in sentences, tables and pages, and as the result that JSON prints."""
+"""Report of interruption handling: sentences, tables and pages, and the result that JSON prints."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ from .outage import KARPENTER, sentences
 from .plan import InterruptionPlan
 from .spot import NOTICE_S, AtRisk, SpotNode
 
-# The handling of interruptions in sentences.
+# Interruption handling in sentences.
 
 
 def in_short(plan: InterruptionPlan) -> str:
-    """The first lines: who hears, who dies."""
+    """The first lines: whether Karpenter receives events, and which pods are affected."""
     return f"{_who(plan)} {_spot(plan)}"
 
 
@@ -83,7 +83,7 @@ def _who(plan: InterruptionPlan) -> str:
         one = len(broken) == 1
         links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"
         return f"{head} receives no Spot interruption events: {links if broken else 'as its log shows'}."
-    if handled is None or plan.outage.by != KARPENTER:  # who else drains does not make Karpenter hear
+    if handled is None or plan.outage.by != KARPENTER:  # else Karpenter itself may not receive events
         unsure = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
         ]
@@ -97,7 +97,7 @@ HANDLED = {True: "yes", False: "no", None: "unknown"}
 
 
 def verdicts(plan: InterruptionPlan) -> tuple[str, ...]:
-    """Of the two halves of the chain; () without a Karpenter to ask."""
+    """The verdicts on both halves of the chain; () without Karpenter."""
     if not plan.links:
         return ()
     kinds = ", ".join(f"{kind} {HANDLED[so]}" for kind, so in plan.to_queue.items())
@@ -147,7 +147,7 @@ class InterruptionReport(CommandReport):
         return self.plan.facts.cluster
 
     def sections(self, full: bool) -> Iterator[Section]:
-        """One page: who hears, link by link; what the next interruption takes; what is found. `full`: every node and
+        """One page: the summary, each link, the effect of the next interruption, the findings. `full`: every node and
         all evidence."""
         plan = self.plan
         yield Head(in_short(plan))
@@ -210,7 +210,7 @@ def _node(each: SpotNode, full: bool) -> Row:
 
 
 def _grace(each: SpotNode) -> str | Cell:
-    """Seconds at most before system-critical pods have their turn."""
+    """Longest time before system-critical pods are evicted, in seconds."""
     text = f"grace periods, {each.before_s} s"
     return Cell(text, Tone.WARN) if each.before_s >= NOTICE_S else text if each.before_s else "-"
 
@@ -242,7 +242,7 @@ def _loser(each: AtRisk) -> Iterator[str | Cell]:
     yield ", ".join(said)
 
 
-# The handling of interruptions as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said
+# Interruption handling as ``-o json`` and ``-o yaml`` print it. null: unknown, with the reason beside it.
 
 
 _Handled = Literal["yes", "no", "unknown"]
@@ -266,7 +266,7 @@ class _Karpenter(Printed):
     version: Text | None
     service_account: Text
     queue: Text | None
-    """What this version of Karpenter reads; null: none, or not known."""
+    """The queue that this version of Karpenter reads; null: none, or unknown."""
     queue_set_by: Text | None
     ignored: tuple[_Setting, ...]
     pods: Texts
@@ -295,7 +295,7 @@ class _Link(Printed):
     status: Literal["pass", "fail", "unknown", "not-judged"]
     what: Text
     vital: bool
-    """Without it no notice of a Spot interruption arrives."""
+    """Without it Spot interruption notices do not arrive."""
     evidence: Lines
     missing: Text | UnsetType
 
@@ -314,11 +314,11 @@ class _Node(Printed):
     instance_type: Text | None
     zone: Text | None
     notice: Texts
-    """Who reports that it is being reclaimed now."""
+    """Sources that report that it is being reclaimed now."""
     pods: Texts
     critical: Texts
     seconds_before_critical: Count
-    """At most, in a drain by Karpenter, before it evicts system-critical pods."""
+    """Longest time before a drain by Karpenter evicts system-critical pods."""
     drain_waits_for: Texts
 
     @classmethod
@@ -376,7 +376,7 @@ class _Rule(Printed):
 
 
 class _Missing(Printed):
-    """What --print makes."""
+    """What --print creates."""
 
     anything: bool
     stack: Text
@@ -397,15 +397,15 @@ class InterruptionResult(CommandResult):
 
     kind: Literal["Interruption"]
     recognised: Text | None
-    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    """How the tool recognized that AWS describes the cluster that was read; null: nothing is known from AWS."""
     verdict: Text
     handled: _Handled
-    """Whether a Spot node of Karpenter that has its notice is drained."""
+    """Whether a Spot node of Karpenter with a notice is drained."""
     handled_by: Text | None
     to_queue: tuple[_Delivery, ...]
     """The first verdict: whether EventBridge delivers each kind of event to the queue."""
     to_karpenter: _Handled | None
-    """The second verdict: whether Karpenter reads the queue; null where there is no Karpenter to ask."""
+    """The second verdict: whether Karpenter reads the queue; null without Karpenter."""
     karpenter: _Karpenter | None
     queue: _Queue | None
     links: tuple[_Link, ...]

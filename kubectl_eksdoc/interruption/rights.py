@@ -1,4 +1,4 @@
-"""What the role of Karpenter may do with the queue: whose role it is, and what its policies say."""
+"""Rights of Karpenter's role on the queue: which role it is, and what its policies allow."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ DECRYPT = "kms:Decrypt"
 
 @frozen
 class Role:
-    """Its ARN, and by whom Karpenter has it."""
+    """The ARN of the role, and how Karpenter gets it."""
 
     arn: str
     by: str
 
 
 def role_of(install: KarpenterInstall, identity: str | Absent | Unknown) -> Role | Unknown:
-    """Where both are given, the token of the service account (IRSA) is found first (AWS's SDKs, default chain).
-    `identity`: the role by EKS Pod Identity."""
+    """Karpenter's role. If both exist, the ServiceAccount token (IRSA) is used first (default chain of the AWS SDKs).
+
+    `identity`: the role from EKS Pod Identity.
+    """
     if install.role_by is RoleBy.KEYS:
         return Unknown("Karpenter calls AWS with access keys from its environment: whose they are is not seen")
     if isinstance(install.irsa, str) and install.role_by is not RoleBy.POD_IDENTITY:
@@ -82,13 +84,13 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
 
 
 def _listed(names: Iterable[str]) -> str:
-    """``a, b and c``, "" for none."""
+    """``a, b and c``, or ""."""
     *most, last = [*names] or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def lacking_of(facts: InterruptionFacts, policies: RolePolicies) -> tuple[str, ...]:
-    """The actions that nothing allows for certain: a statement would help."""
+    """The actions that no policy allows: a further statement would help."""
     rulings = _rulings(facts, policies)
     return tuple(action for action, each in rulings if each.says is PolicyDecision.NOTHING)
 
@@ -110,8 +112,11 @@ def _ruling(
     by_resource: Doc | Unknown | None,
     delegated: bool = False,
 ) -> Ruling:
-    """In one account either side may allow it, and both may deny it. `delegated`: what the role's own policies allow
-    counts only if the resource's hands that on to the account, as a key's does."""
+    """The ruling of all policies: in one account either side may allow the action, and both may deny it.
+
+    `delegated`: the role's own policies count only if the resource's policy delegates to the account, as a KMS key's
+    does.
+    """
     context = {
         "aws:securetransport": "true",
         "aws:principalarn": policies.arn,
@@ -148,15 +153,16 @@ def _ruling(
 
 
 def _and_unread(ruling: Ruling, policies: RolePolicies) -> Ruling:
-    """What was not read may allow it, and may deny it."""
+    """An unreadable policy may allow the action or deny it."""
     if not policies.unread or ruling.says is PolicyDecision.DENIED:
         return ruling
     return Ruling(PolicyDecision.UNKNOWN, f"not all of its policies could be read: {policies.unread[0].why}")
 
 
 def _bounded(ruling: Ruling, policies: RolePolicies, asked: IamRequest) -> Ruling:
-    """A permissions boundary allows nothing, and nothing beyond it is allowed: nor what a resource's policy allows the
-    role (IAM's user guide, permissions boundaries for IAM entities: a grant to the ARN of a role is limited by it)."""
+    """A permissions boundary allows nothing by itself, and limits everything else, including what a resource's policy
+    allows the role (IAM user guide, permissions boundaries for IAM entities: a grant to the ARN of a role is limited by
+    it)."""
     if ruling.says is not PolicyDecision.ALLOWED or policies.boundary is None:
         return ruling
     if isinstance(policies.boundary, Unknown):
@@ -167,8 +173,8 @@ def _bounded(ruling: Ruling, policies: RolePolicies, asked: IamRequest) -> Rulin
     return within if within.says is not PolicyDecision.ALLOWED else ruling
 
 
-# The AWS Node Termination Handler: who else drains. Source: its README (two modes: a DaemonSet that asks the instance
-# metadata of its node, and a Deployment that reads a queue), Karpenter's documentation (not to be run beside it).
+# The AWS Node Termination Handler, which may drain nodes, too. Source: its README (two modes: a DaemonSet that asks the
+# instance metadata of its node, and a Deployment that reads a queue), Karpenter's documentation (advises against both).
 
 
 HANDLER = "aws-node-termination-handler"
@@ -176,8 +182,8 @@ HANDLER = "aws-node-termination-handler"
 
 @frozen
 class Handler:
-    """`on`: Spot nodes of Karpenter on which it runs as a DaemonSet, `ready`: all nodes on which it is Ready as one; a
-    Deployment reads a queue of its own."""
+    """`on`: Spot nodes of Karpenter on which its DaemonSet runs; `ready`: all nodes on which the DaemonSet's pod is
+    Ready. A Deployment reads a queue of its own."""
 
     kind: str
     namespace: str
@@ -191,7 +197,7 @@ class Handler:
 
 
 def handlers(cluster: Cluster) -> tuple[Handler, ...]:
-    """By the label of its chart or its name."""
+    """The handlers, by the label of the chart or by name."""
     karpenters = {
         node.name for node in cluster.nodes if node.owner is NodeOwner.KARPENTER and node.capacity_type == "spot"
     }

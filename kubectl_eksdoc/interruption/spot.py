@@ -1,4 +1,4 @@
-"""Spot nodes, what runs on them, and which of them have their notice now."""
+"""Spot nodes, the pods on them, and which of them have an interruption notice now."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kubectl_eksdoc.probes.pods import owner_of
 from .installs import InterruptionFacts, Link, unknown
 
 NOTICE_S = 120
-"""Seconds between the notice and the end (EC2's user guide, Spot Instance interruption notices)."""
+"""Seconds between the notice and the termination (EC2 user guide, Spot Instance interruption notices)."""
 
 DISRUPTED = ("karpenter.sh/disrupted", "", "NoSchedule")
 DISRUPTION = ("karpenter.sh/disruption", "disrupting", "NoSchedule")
-"""Taints that Karpenter puts on a node that it drains, from v1 on and before; who tolerates them is not drained."""
+"""Taints of nodes that Karpenter drains, from v1 on and before; pods that tolerate them are not drained."""
 
 _RECENT = timedelta(seconds=NOTICE_S + 60)
 _NOTICES = ("SpotInterrupted", "TerminatingOnInterruption")
@@ -34,9 +34,12 @@ _HANDLER_TAINT = "aws-node-termination-handler/spot-itn"
 
 @frozen
 class SpotNode:
-    """`pods`: what runs there, DaemonSets' included. `heard`: who says that it has its notice now, () if nobody does.
-    `before_s`: so many seconds at most pass before the turn of system-critical pods comes in a drain by Karpenter;
-    `holds`: pods that hold such a drain up, each with why."""
+    """A Spot node.
+
+    `pods`: all pods on it, including those of DaemonSets. `notices`: the sources that report an interruption notice
+    now. `before_critical_s`: longest time in seconds before a drain by Karpenter evicts system-critical pods.
+    `drain_blockers`: pods that hold up such a drain, each with the reason.
+    """
 
     node: Node
     pods: tuple[Pod, ...]
@@ -50,7 +53,7 @@ class SpotNode:
 
     @property
     def dying(self) -> tuple[Pod, ...]:
-        """Without DaemonSets' pods, of which every node has its own."""
+        """The pods without those of DaemonSets, which every node has."""
         return tuple(pod for pod in self.pods if not _daemon(pod))
 
     @property
@@ -59,7 +62,7 @@ class SpotNode:
 
 
 def instance_of(node: Node) -> str:
-    """``i-0123…`` of ``aws:///ap-northeast-2a/i-0123…``, "" where it is none."""
+    """``i-0123…`` of ``aws:///ap-northeast-2a/i-0123…``, or ""."""
     last = node.provider_id.rpartition("/")[2]
     return last if node.provider_id.startswith("aws://") and last.startswith("i-") else ""
 
@@ -106,7 +109,7 @@ def _spot_node(facts: InterruptionFacts, node: Node, pods: tuple[Pod, ...], bloc
 
 
 def drained(pod: Pod) -> bool:
-    """Whether Karpenter evicts it at all (sigs.k8s.io/karpenter, pkg/utils/pod: IsDrainable; confidence: medium)."""
+    """Whether Karpenter evicts the pod (sigs.k8s.io/karpenter, pkg/utils/pod: IsDrainable; confidence: medium)."""
     return not pod.mirror and not pod.finished and not pod.tolerates(*DISRUPTED) and not pod.tolerates(*DISRUPTION)
 
 
@@ -136,8 +139,8 @@ def _heard(facts: InterruptionFacts, node: Node, now: datetime) -> Iterator[str]
 
 @frozen
 class AtRisk:
-    """A workload with pods on Spot nodes. `ready` of all its replicas, `on_spot` of these; `at_once`: so many are on
-    one `node`."""
+    """A workload with pods on Spot nodes. `ready`: Ready replicas; `on_spot`: of these on Spot nodes; `at_once`: on the
+    one `node` that has the most."""
 
     subject: Subject
     ready: int
@@ -153,7 +156,7 @@ class AtRisk:
 
 
 def at_risk(cluster: Cluster, nodes: Iterable[SpotNode]) -> tuple[AtRisk, ...]:
-    """Cluster DNS first, then what is system-critical, then what loses the most."""
+    """Cluster DNS first, then system-critical workloads, then those that lose the largest share."""
     spot = {each.name for each in nodes}
     owned: dict[Subject, list[Pod]] = {}
     for pod in cluster.pods:
@@ -188,11 +191,11 @@ def is_dns(pod: Pod) -> bool:
     return is_coredns(pod.namespace, pod.labels)
 
 
-# What Karpenter itself says: its log, its counters, and what the queue has seen of it.
+# Activity of Karpenter: its log, its metrics, and the queue's metrics.
 #
-# Sources: pkg/controllers/interruption of aws/karpenter-provider-aws (messages and metrics), its controllers.go (what
-# happens where the queue cannot be had). Deletions for another reason (consolidation, drift, expiry) are logged
-# alike, by another message: only the message below is a sign of life.
+# Sources: pkg/controllers/interruption of aws/karpenter-provider-aws (messages and metrics), its controllers.go (the
+# behaviour where the queue is not available). Deletions for another reason (consolidation, drift, expiry) are logged
+# with another message: only the message below shows that interruptions are handled.
 
 
 FAILED = ("failed to create valid sqs provider", "creating sqs provider")
@@ -207,7 +210,7 @@ _COUNTED = re.compile(
 
 @frozen
 class LogSigns:
-    """Lines of one log, the last of each; "" where there is none. `failed` only where nothing after it shows that it
+    """Lines of one log, the last of each kind, or "". `failed` is only set if no later line shows that Karpenter
     works."""
 
     failed: str = ""
@@ -215,7 +218,7 @@ class LogSigns:
 
 
 def log_signs(text: str) -> LogSigns:
-    """Whatever the text is. Lines come in their order, the newest last."""
+    """`text` may be anything. Lines are in order of time."""
     found = LogSigns()
     ended = False
     for line in text.splitlines():
@@ -228,7 +231,7 @@ def log_signs(text: str) -> LogSigns:
 
 
 def tells(line: str) -> bool:
-    """Whether anything is read from such a line of a log, or from what follows it."""
+    """Whether the line, or one after it, is evidence."""
     pieces = (*FAILED, *_ABOUT_QUEUE, ALIVE)
     return line.lstrip().startswith(_ENDED) or any(each in line for each in pieces)
 
@@ -237,7 +240,7 @@ _FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\]|\\.)*)"')
 
 
 def _short(line: str) -> str:
-    """Of a line in JSON its time, message, node and error: the rest helps nobody who reads it at night."""
+    """Time, message, node and error of a JSON line, or the line itself, shortened."""
     said = dict(reversed([(match.group(1), match.group(2)) for match in _FIELD.finditer(line)]))
     if "message" in said:
         of_node = f" (node {said['node']})" if "node" in said else ""
@@ -248,7 +251,8 @@ def _short(line: str) -> str:
 
 
 def messages_counted(metrics: str) -> int | None:
-    """Messages that were received since this pod started; None where it counts none: none came, or nobody reads."""
+    """Messages received since this pod started; None where the metric is missing: no message came, or the queue is not
+    read."""
     found = [number for match in _COUNTED.finditer(metrics) if (number := _number(match.group(1))) is not None]
     return sum(found) if found else None
 
@@ -261,7 +265,7 @@ def _number(text: str) -> int | None:
 
 
 def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
-    """Whether Karpenter says that it cannot use the queue."""
+    """Whether Karpenter logs that it cannot use the queue."""
     link = Link(
         Code.of("interruption-provider-fails"),
         Subject("Deployment", install.name, install.namespace),
@@ -276,11 +280,11 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
             seen = f"{pod}: {signs.failed}"
             return link.fails("interruption-provider-fails/says", seen, command=_grep(install))
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
-    if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
+    if pods and not any(pod.ready for pod in pods):  # whatever was logged before
         why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
         return _to_look(unknown(_of_all(link), why, "interruption-karpenter"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
-    if unread or not read:  # the one that reads the queue may be the one whose log was not read
+    if unread or not read:  # an unread log may be that of the pod that reads the queue
         none = "none of its pods has a log" if install.pods else "none of its pods is there to ask"
         why = unread[0] if unread else Unknown(none)
         return _to_look(unknown(link, why, "interruption-provider-fails"), install)
@@ -288,13 +292,14 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
 
 
 _TRIES_EVERY = timedelta(minutes=20)
-"""From v1.4.0 on Karpenter tries again by itself, after 1000 s at most (client-go, util/workqueue, the rate limiter of
-controllers), and says it each time."""
+"""From v1.4.0 on Karpenter retries after 1000 s at most (client-go, util/workqueue, the controllers' rate limiter), and
+logs each failure."""
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[0-9.]*Z")
 
 
 def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
-    """Whether it cannot be so any more: the queue is there, it was not said again in time, and somebody reads it."""
+    """Whether the failure is over: the queue exists, the failure was not logged again in time, and the queue is
+    read."""
     said = _TIME.search(line)
     if said is None or not isinstance(facts.told.queue, Queue) or _ENDED in line:
         return False
@@ -321,8 +326,8 @@ def _to_look(link: Link, install: KarpenterInstall) -> Link:
 
 
 def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, named: bool = True) -> Link:
-    """Whether it has been seen to work. `broken`: something before it is known to be wrong; `named`: it is known that
-    Karpenter reads this queue, else another may be who fetches from it."""
+    """Whether Karpenter was seen to work. `broken`: an earlier link fails; `queue_is_known`: Karpenter is known to read
+    this queue, otherwise its reader may be another client."""
     subject = Subject("Deployment", install.name, install.namespace)
     link = Link(Code.of("interruption-sign-of-life"), subject, vital=False)
     for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
@@ -340,7 +345,7 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
 
 
 def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:
-    """The surest first."""
+    """The most certain evidence first."""
     alive = [
         clause("interruption-sign-of-life/logged", pod=pod, line=signs.alive)
         for pod, text in facts.logs.items()
@@ -353,7 +358,7 @@ def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]
 
 
 def _fetches(facts: InterruptionFacts) -> Iterator[str]:
-    """That somebody reads the queue is a sign only where Karpenter can be who does."""
+    """Reads of the queue; the caller ensures that Karpenter can be the reader."""
     figures = facts.told.figures
     if not isinstance(figures, Unknown) and isinstance(facts.told.queue, Queue):
         if figures.deleted:
@@ -363,7 +368,8 @@ def _fetches(facts: InterruptionFacts) -> Iterator[str]:
 
 
 def _proof(facts: InterruptionFacts) -> str:
-    """A message as EventBridge would send it, about an instance that nobody has: Karpenter counts and deletes it."""
+    """The command that sends a message as EventBridge would, about an instance that does not exist: Karpenter counts
+    and deletes it."""
     queue = facts.told.queue
     url = getattr(queue, "url", "")
     body = (
@@ -372,5 +378,5 @@ def _proof(facts: InterruptionFacts) -> str:
         f'"region":"{facts.place.region}","time":"2026-01-01T00:00:00Z","resources":[],'
         '"detail":{"instance-id":"i-00000000000000000","instance-action":"terminate"}}'
     )
-    words = ("--queue-url", url, "--message-body", body, "--region", facts.place.region)  # awscli takes none of the URL
+    words = ("--queue-url", url, "--message-body", body, "--region", facts.place.region)  # AWS CLI: not from the URL
     return shell("aws", "sqs", "send-message", *words) if url else ""

@@ -1,7 +1,8 @@
-"""What is known and not observed: records of software, versions, dates and removed APIs, each with source and date.
+"""Facts that are known and not observed: records of software, versions, dates and removed APIs, each with source and
+date.
 
 Belongs here: JSON files, one for each kind of subject, one record for each subject. CONTRIBUTING.md says how to add
-one. And the words of what a user chooses from: the keys of the screens, the faults of a rehearsal.
+one. And words that a user chooses from: the keys of the screens, the faults of a rehearsal.
 Never here: code but the functions that list and read the files. `model.knowledge` makes frozen dataclasses of records.
 """
 
@@ -11,7 +12,7 @@ from typing import Any
 
 
 def names() -> list[str]:
-    """Of the files."""
+    """The names of the files, without ``.json``."""
     import os
 
     return sorted(each.removesuffix(".json") for each in os.listdir(__path__[0]) if each.endswith(".json"))
@@ -19,7 +20,7 @@ def names() -> list[str]:
 
 def read(subject: str) -> Any:
     """The file of that name: a head, and in it ``records``."""
-    import json  # not before something is asked for
+    import json  # imported late: most commands read no file
 
     with open(f"{__path__[0]}/{subject}.json", encoding="utf-8") as file:
         return json.load(file)

@@ -1,6 +1,6 @@
-"""What a live cluster tells of who uses which API version: its counters, objects' metadata, and Helm's releases.
+"""Usage of API versions in a live cluster (metrics, object metadata, Helm releases), interruption events and changes.
 
-Each is asked for by itself, and what RBAC forbids is unknown, with the right that is missing.
+Each is read by itself; a read that RBAC forbids is unknown, with the missing permission.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .transport import HASTY, ClusterReads, answer_of, in_order, pod_path
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
 SECRETS = Resource("Secret", "secrets")
-_AHEAD = 4  # questions asked at once
+_AHEAD = 4  # requests sent in parallel
 
 
 class ApiSigns(ClusterReads):
@@ -45,15 +45,15 @@ class ApiSigns(ClusterReads):
     def __init__(
         self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy | None = None
     ) -> None:
-        """Raises: as `ClusterReads`."""
+        """Raises: as `ClusterReadClient`."""
         super().__init__(connection, around, patience)
         self._read: dict[Resource, KindUsage] = {}
 
     def requested(self) -> tuple[str, ...] | Unknown:
-        """As `ApiUsage.requested`.
+        """As `ports.ApiUsageReader.requested`.
 
         Raises:
-            Unauthorized, Unreachable: nothing more can be asked.
+            Unauthorized, Unreachable: nothing more can be read.
         """
         text = known_or_unknown(self._text(METRICS, GET_METRICS))
         if isinstance(text, Unknown):
@@ -61,7 +61,7 @@ class ApiSigns(ClusterReads):
         return tuple(line for line in text.split("\n") if METRIC in line and not line.startswith("#"))
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
-        """Of each of them. Raises: as `requested`."""
+        """The usage of each resource. Raises: as `requested`."""
         missing = tuple(each for each in dict.fromkeys(resources) if each not in self._read)
         for each, told in zip(missing, in_order(self._written, missing, _AHEAD), strict=True):
             self._read[each] = told()
@@ -70,7 +70,7 @@ class ApiSigns(ClusterReads):
     def _written(self, resource: Resource) -> KindUsage:
         def read() -> tuple[WrittenObject, ...]:
             found: dict[ObjectName, WrittenObject] = {}
-            with suppress(NotServed):  # no version of it is there, and no object
+            with suppress(NotServed):  # no version is served, so there is no object
                 for doc in listed(self._transport, resource, self._page_size):
                     signs = written_object(doc, resource.kind, doc["apiVersion"])
                     if signs is not None:
@@ -80,7 +80,7 @@ class ApiSigns(ClusterReads):
         return KindUsage(resource, known_or_unknown(answer_of(read, f"{LIST_VERB} {resource.full_name}")))
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
-        """Of Helm, each in the revision that counts; only the Secrets of those are read, one by one.
+        """Helm releases, each in its current revision; only the Secrets of these are read, one by one.
 
         Raises: as `requested`.
         """
@@ -97,7 +97,7 @@ class ApiSigns(ClusterReads):
         return tuple(each for told in asked if (each := told()) is not None)
 
     def _release(self, of: HelmRevision) -> HelmRelease | None:
-        """None where it is gone by now, or is none of Helm's."""
+        """None where the Secret is gone by now, or does not belong to Helm."""
         path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.secret, safe='')}"
         try:
             secret = document(self._transport.get(path, right=GET_SECRETS).body)
@@ -112,24 +112,24 @@ class ApiSigns(ClusterReads):
         return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
 
 
-# What a live cluster says of interruptions besides its objects: Events of its nodes, and what Karpenter counts.
+# Interruption events of a live cluster: Events of its nodes, and Karpenter's metrics.
 #
-# Sources: Events of objects without a namespace are in namespace default (client-go, record); a pod's port is asked
-# through the API server (the subresource ``proxy``, which takes no names of ports), which few may use.
+# Sources: Events of objects without a namespace are in namespace default (client-go, record); the port of a pod is read
+# through the API server (the subresource ``proxy``, which takes no names of ports), which few users may use.
 
 
 LIST_EVENTS, GET_PROXY = "list events", "get pods/proxy"
 _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")
-"""Which tell that a notice is there; one question each: a namespace may hold very many Events."""
+"""The reasons of interruption notices; one request each, as a namespace may hold very many Events."""
 
 
 class KarpenterSigns(ClusterReads):
-    """A `ports.Signs`."""
+    """A `ports.InterruptionReader`."""
 
     patience = HASTY
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """As `ports.Signs.events`."""
+        """As `ports.InterruptionReader.events`."""
         fields = [f"reason={reason},involvedObject.kind=Node" for reason in _REASONS]
 
         def read() -> tuple[SpotEvent, ...]:
@@ -139,11 +139,11 @@ class KarpenterSigns(ClusterReads):
         return known_or_unknown(answer_of(read, LIST_EVENTS))
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        """As `ports.Signs.metrics`."""
+        """As `ports.InterruptionReader.metrics`."""
         return self._text(f"{pod_path(pod)}:{port}/proxy/metrics", GET_PROXY)
 
 
-# What a live cluster tells of its past: revisions of pod templates, and Events.
+# Recent changes of a live cluster: revisions of pod templates, and Events.
 
 
 class LiveChanges:

@@ -1,8 +1,8 @@
 """The journal of a run in the cluster, written by one leader at a time.
 
-Every batch is a patch that adds one data key of its own and names the version of the ConfigMap it is for. So a second
-writer is refused by the server, an answer that was lost is found by looking for the key, and a batch that arrives twice
-is there once. A chunk is closed in the patch that fills it: of two writers who go on, one makes the next chunk.
+Every batch is a patch that adds one data key of its own and names the resourceVersion of the ConfigMap. So the server
+refuses a second writer, a lost answer is resolved by reading whether the key exists, and a batch that arrives twice is
+stored once. The patch that fills a chunk also closes it: of two writers that continue, only one creates the next chunk.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from .runs import (
 )
 
 CHUNK_BYTES = 256 << 10
-"""A chunk that has so much is closed. A ConfigMap may have 1 MiB (MaxSecretSize, pkg/apis/core/validation)."""
+"""A chunk of this size is closed. A ConfigMap may have 1 MiB (MaxSecretSize, pkg/apis/core/validation)."""
 
 Fence = Callable[[], object]
-"""Raises LockLost where we must not write any more."""
+"""Raises LockLost where this process must not write any more."""
 
 
 @dataclass(slots=True)
 class _Chunk:
-    """Mutable: the one that is written to. `keys`: the batches that we know of."""
+    """The chunk that is written to. Mutable. `keys`: the known batches."""
 
     number: int
     version: str
@@ -59,8 +59,8 @@ class _Chunk:
 class ClusterJournal:
     """Begin a run or adopt one, then append. For one thread.
 
-    `writer`: a few characters that no other process has, of which the names of batches are made; `fence` is asked
-    before every request that writes.
+    `writer`: a few characters that are unique to this process and become part of the names of batches; `fence` is
+    called before every request that writes.
     """
 
     def __init__(self, maps: ConfigMaps, writer: str, fence: Fence, chunk_bytes: int = CHUNK_BYTES) -> None:
@@ -73,14 +73,14 @@ class ClusterJournal:
         self._head_version = ""
         self._chunk: _Chunk | None = None
         self._batches = 0
-        self._stale = False  # whether nobody knows what became of the last batch
+        self._stale = False  # whether the outcome of the last batch is unknown
         self._leads = False
 
     def begin(self, begun: RunStarted) -> None:
-        """A new run.
+        """Create the head of a new run.
 
         Raises:
-            UsageError: there is no such namespace, or its id is none.
+            UsageError: there is no such namespace, or the run id is invalid.
             JournalError, LockLost, Unauthorized, Forbidden
         """
         name, text = head_name(begun.run), line(begun)
@@ -92,11 +92,11 @@ class ClusterJournal:
         self._head_version, self._leads = made, True
 
     def put_back(self, run: str, leader: str, begun: RunStarted | None = None) -> None:
-        """The head of a run of which somebody removed the journal, so that it can be opened and adopted by whoever
-        takes back what it did. `begun`: its first entry, where somebody still has that.
+        """Create the head of a run whose journal was removed, so that it can be opened and adopted for a rollback.
+        `started`: its first entry, where that is still known.
 
         Raises:
-            UsageError: there is no such namespace, or its id is none.
+            UsageError: there is no such namespace, or the run id is invalid.
             JournalError, LockLost, Unauthorized, Forbidden
         """
         self._run, self._leader, self._head_version = run, leader, ""
@@ -105,7 +105,7 @@ class ClusterJournal:
         self._create(head_name(run), labels_of(run, HEAD), {}, data, lambda found: True)
 
     def open(self, run: str) -> Entries:
-        """What there is of a run that is to be adopted, which comes next. Raises: as `kube.runs.read_run`."""
+        """Read a run that is to be adopted next. Raises: as `kube.runs.read_run`."""
         self._leads = self._stale = False
         stored = read_run(self._maps, run)
         self._run, self._batches = run, stored.batches
@@ -117,11 +117,11 @@ class ClusterJournal:
         return stored.entries
 
     def adopt(self, leader: str, entries: Sequence[Entry], phase: RunPhase = RunPhase.RUNNING) -> None:
-        """Lead the run that was opened, `entries` saying so. From now on who led before is refused, and what others
-        asked of them is done with.
+        """Lead the run that was opened; `entries` record that. From now on the former leader is refused, and requests
+        of users to it are removed.
 
         Raises:
-            LockLost: somebody wrote since it was opened: open it again, if the lock is still ours.
+            LockLost: another process wrote since it was opened: open it again, if the lock is still held.
             JournalError, Unauthorized, Forbidden
         """
         self._tell(phase, leader, self._leader, {WANTED: "", WANTED_BY: ""})
@@ -129,12 +129,12 @@ class ClusterJournal:
         self.append(entries)
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """They are in the cluster when it returns.
+        """The entries are in the cluster when it returns.
 
         Raises:
-            LockLost: somebody else writes to this run, or the lock is not ours any more.
-            JournalError: they are not, or nobody knows.
-            Unauthorized, Forbidden: by the right that is missing.
+            LockLost: another process writes to this run, or the lock is not held any more.
+            JournalError: the entries are not stored, or that is unknown.
+            Unauthorized, Forbidden: by the missing permission.
         """
         if not self._leads:
             raise _lost(f"the run {self._run} is not ours to write to", "")
@@ -143,7 +143,7 @@ class ClusterJournal:
         self._stale = True
         for text in _pieces(entries, self._chunk_bytes // 4):
             key = f"{self._batches:06d}.{self._writer}"
-            self._batches += 1  # whatever becomes of this one, no other is called so
+            self._batches += 1  # the key is unique, whatever the outcome of this batch
             while self._chunk is None or key not in self._chunk.keys:
                 if self._chunk is None or self._chunk.full:
                     self._chunk = self._next_chunk(key, text)
@@ -152,13 +152,13 @@ class ClusterJournal:
         self._stale = False
 
     def tell(self, phase: RunPhase, said: str = "") -> None:
-        """What the list of runs says of this one. Raises: as `append`."""
+        """Update the phase and message that the list of runs shows. Raises: as `append`."""
         self._tell(phase, self._leader, self._leader, {SAID: said})
 
     # One batch
 
     def _look_again(self) -> None:
-        """A batch that failed may be there all the same, and may have closed its chunk."""
+        """Read the chunk: a batch that failed may be stored all the same, and may have closed its chunk."""
         if self._chunk is None:
             return
         name = chunk_name(self._run, self._chunk.number)
@@ -177,7 +177,7 @@ class ClusterJournal:
         if isinstance(made, ConfigMap):
             if any(map(self._is_foreign, made.data)):
                 raise self._somebody_else(name)
-            return _chunk(number, made)  # one of ours that we were not told of
+            return _chunk(number, made)  # our own, whose answer was lost
         return _Chunk(number, made, len(text), full, {key})
 
     def _is_foreign(self, key: str) -> bool:
@@ -210,7 +210,7 @@ class ClusterJournal:
     # The head
 
     def _tell(self, phase: RunPhase, leader: str, before: str, more: Doc | None = None) -> None:
-        """`before`: who led as far as we know."""
+        """`previous_leader`: the leader as far as this process knows."""
         name = head_name(self._run)
         said = {**self._said(phase, self._maps.clock.now(), leader), **(more or {})}
 
@@ -227,19 +227,20 @@ class ClusterJournal:
         updated = now.isoformat(timespec="seconds").replace("+00:00", "Z")
         return {LEADER: leader or self._leader, PHASE: phase.value, UPDATED: updated}
 
-    # Writes whose end is known
+    # Writes whose outcome is known at the end
 
     def _create(
         self, name: str, labels: Mapping[str, str], annotations: Doc, data: Doc, ours: Callable[[ConfigMap], bool]
     ) -> str | ConfigMap:
-        """The new one's version; or the one that somebody else made, which is not `ours`."""
+        """The resourceVersion of the new ConfigMap; or the existing one of another writer, for which `is_ours` is
+        false."""
         sent, space = UNASKED, self._maps.namespace
         for pause in self._maps.tries.each(self._maps.clock):
             self._fence()
             sent = self._maps.create(name, labels, annotations, data)
             if sent.ok:
                 return _version(sent)
-            if sent.code == 404 and not self._head_version:  # nothing was begun
+            if sent.code == 404 and not self._head_version:  # no run was begun
                 hint = f"Make it (kubectl create namespace {space}), or keep the journal in another one."
                 raise UsageError(f"there is no namespace {space} to keep the journal of the run in", hint)
             self._maps.check(sent, "create configmaps", f"create {name}", pause.tried_s)
@@ -253,7 +254,8 @@ class ClusterJournal:
     def _patch(
         self, name: str, version: str, annotations: Doc, data: Doc, is_there: Callable[[ConfigMap], bool]
     ) -> str:
-        """The version after it; `is_there` judges what is found where that is not known."""
+        """The resourceVersion after the patch. Where the outcome is unknown, `is_there` judges the ConfigMap that is
+        read then."""
         sent = UNASKED
         for pause in self._maps.tries.each(self._maps.clock):
             self._fence()
@@ -275,7 +277,7 @@ class ClusterJournal:
 
 
 def _pieces(entries: Iterable[Entry], most: int) -> Iterator[str]:
-    """Lines of at most `most` bytes together, or one line."""
+    """The entries as texts of at most `max_bytes` each; a longer line is a text of its own."""
     piece: list[str] = []
     size = 0
     for entry in entries:

@@ -1,6 +1,6 @@
-"""From kubectl's flags to an open door: pool of connections, credentials, headers, and whose cluster it is.
+"""Access to an API server from kubectl's flags: server, credentials, connection pool, headers, and the EKS cluster.
 
-Nothing is sent here and no credential plugin runs: that waits for the first request.
+No request is sent here and no credential plugin runs: that waits for the first request.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .target import (
     is_secret,
 )
 
-# Which proxy stands between us and the server, by the rules kubectl follows.
+# The proxy between this machine and the API server, by the rules of kubectl.
 #
 # A kubeconfig's `proxy-url` is used as it is. Otherwise HTTPS_PROXY (HTTP_PROXY for http servers) unless
 # NO_PROXY names the server. Source: golang.org/x/net/http/httpproxy and client-go's use of it.
@@ -52,7 +52,7 @@ def proxy_for(server: str, configured: str, environ: Mapping[str, str]) -> str:
     """URL of the proxy for `server`, "" for none.
 
     Raises:
-        ConfigError: the proxy is of a kind we cannot use.
+        ConfigError: a kind of proxy that is not supported.
     """
     if configured:
         return _usable(configured, "proxy-url of the kubeconfig")
@@ -83,7 +83,7 @@ def _usable(proxy: str, origin: str) -> str:
 
 
 def _direct(host: str, port: int, environ: Mapping[str, str]) -> bool:
-    """True if the proxy of the environment is not for this host: loopback, or named by NO_PROXY."""
+    """True if the proxy of the environment does not apply to this host: loopback, or named by NO_PROXY."""
     address = _address(host)
     if host == "localhost" or (address is not None and address.is_loopback):
         return True
@@ -99,7 +99,8 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _names(entry: str, host: str, port: int, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None) -> bool:
-    """One entry of NO_PROXY: ``*``, an address, a CIDR, ``.suffix``, ``domain``, each perhaps with a port."""
+    """Whether one entry of NO_PROXY matches: ``*``, an address, a CIDR, ``.suffix``, ``domain``, each with an optional
+    port."""
     if not entry:
         return False
     if entry == "*":
@@ -124,8 +125,8 @@ def _names(entry: str, host: str, port: int, address: ipaddress.IPv4Address | ip
 
 @frozen
 class ApiAccess:
-    """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password. Of
-    `read_time` reads may take `read_timeout` together, 0: any."""
+    """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password. All reads
+    together may take `read_timeout` of `read_time`, 0: no limit."""
 
     target: KubeTarget
     eks: EksIdentity
@@ -139,7 +140,7 @@ class ApiAccess:
 
     @property
     def login(self) -> str:
-        """How we prove who we are, for messages."""
+        """The credential in use, for messages."""
         user = self.target.user
         if user.plugin is not None and not user.token:
             return f"credentials from {user.plugin.line!r}"
@@ -150,14 +151,14 @@ class ApiAccess:
 
 
 def connect(connection: Connection, around: CredentialContext) -> ApiAccess:
-    """Choose and prepare.
+    """Choose the server and user, and prepare the connection pool and credentials.
 
     Raises:
         ConfigError: the kubeconfig, a flag or a proxy cannot be used.
     """
     target = choose(connection, around)
     proxy = proxy_for(target.server.url, target.server.proxy_url, around.environ)
-    # What is sent over plain http or to nobody is read all the same; credentials are held when they are had.
+    # Secrets that are not sent (plain http, an unused user) are redacted too; plugin credentials once they are fetched.
     user = target.user
     hold(user.token, user.password, user.key_data, token_in(target.server.url))
     hold(*(value for name, value in user.plugin.env if is_secret(name)) if user.plugin else ())
@@ -184,10 +185,10 @@ def connect(connection: Connection, around: CredentialContext) -> ApiAccess:
 
 
 def pinned(connection: Connection, around: CredentialContext) -> Connection:
-    """The same cluster and user whenever it is connected to, whatever context is chosen in the kubeconfig by then.
+    """The same cluster and user on every later connection, even if the current context of the kubeconfig changes.
 
     Raises:
-        ConfigError: as `connect`.
+        ConfigError: as `open_access`.
     """
     target = choose(connection, around)
     in_a_file = target.context and not (connection.context or target.context == IN_CLUSTER)
@@ -207,7 +208,7 @@ def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
 
 
 def _credentials(target: KubeTarget, around: CredentialContext) -> Credentials:
-    """A plugin's are shared by all who would run it in the same way."""
+    """The credentials of a plugin are shared by all connections that would run it in the same way."""
     if _plugin_of(target) is None:
         return Credentials(_source(target, around), around.now)
     server = target.server
@@ -224,16 +225,16 @@ def _credentials(target: KubeTarget, around: CredentialContext) -> Credentials:
 
 
 def _plugin_of(target: KubeTarget) -> ExecPlugin | None:
-    """The one that is run; None: something else comes before it, or there is none."""
+    """The plugin that is run; None where another credential comes before it, or there is no plugin."""
     user = target.user
     others = user.token_file or user.token or user.username or user.password
     return None if others or user.has_certificate or not target.server.secure else user.plugin
 
 
 def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source:
-    """In kubectl's order: a token, then basic, a certificate; a plugin only if there is none of these.
+    """In the order of kubectl: a token, then basic authentication, a certificate; a plugin only without any of these.
 
-    Over plain http nothing is sent, as kubectl does.
+    Over plain http no credential is sent, as in kubectl.
     """
     user = target.user
     if not target.server.secure:
@@ -251,14 +252,15 @@ def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source
     return credentials.fixed(Credential())
 
 
-# Which cluster the kubeconfig and the flags lead to, told without asking it.
+# The cluster that kubeconfig and flags select, found without a request.
 
 
 _LARGEST_CA = 1 << 20
 
 
 def whereabouts(connection: Connection, around: CredentialContext) -> ClusterAddress:
-    """
+    """The address of the selected cluster.
+
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
     """
@@ -270,16 +272,17 @@ def whereabouts(connection: Connection, around: CredentialContext) -> ClusterAdd
 
 
 def namespace_of(connection: Connection, around: CredentialContext) -> str:
-    """In which kubectl looks for what is named without one: the context's, or ``default``.
+    """The namespace of objects that are named without one, as in kubectl: that of the context, or ``default``.
 
     Raises:
-        ConfigError: as `whereabouts`.
+        ConfigError: as `cluster_address`.
     """
     return choose(connection, around).namespace or "default"
 
 
 def contexts(connection: Connection, around: CredentialContext) -> tuple[str, ...]:
-    """Those of the kubeconfig, sorted; none where it cannot be read: whoever talks to a cluster is told why."""
+    """The contexts of the kubeconfig, sorted; empty where it cannot be read: the connection to a cluster will raise the
+    reason."""
     try:
         return tuple(sorted(kubeconfig.load(connection.kubeconfig, around).contexts))
     except ConfigError:
@@ -287,7 +290,7 @@ def contexts(connection: Connection, around: CredentialContext) -> tuple[str, ..
 
 
 def _authority(server: ServerEntry) -> bytes:
-    """A cluster that was made anew behind the same address has another one."""
+    """The certificate authority. A cluster that was created again at the same address has another one."""
     if server.ca_data or not server.ca_file:
         return server.ca_data.encode()
     try:
@@ -306,7 +309,7 @@ def _digest(texts: Iterable[str], more: bytes) -> str:
 
 
 def context_names(path: str, around: CredentialContext) -> tuple[Name, ...]:
-    """Each with its cluster; `path` as of --kubeconfig."""
+    """The contexts, each with its cluster; `path` as of --kubeconfig."""
     try:
         config = kubeconfig.load(path, around)
     except ConfigError:

@@ -1,6 +1,7 @@
-"""One exchange with the API server: a request that is sent once, and its answer, or why there is no whole one.
+"""One HTTP exchange with the API server: a request that is sent once, and its complete response or the reason why there
+is none.
 
-Nothing is tried again here but with newer credentials, after a 401: then nothing was done.
+The only retry here is with newer credentials, after a 401, which means that the request had no effect.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ if TYPE_CHECKING:
     import urllib3
 
 
-# How long a request is waited for, how often it is made again and how much is taken; time and chance as ports.
+# Time limits, retries and size limits of requests; time and chance as ports.
 
 
 @frozen
 class RetryPolicy:
-    """Times in seconds. `silence` bounds each wait for bytes when the user sets no --request-timeout.
+    """Times in seconds. `silence_timeout` bounds each wait for bytes when the user sets no --request-timeout.
 
-    A kube-apiserver ends its own requests after 60 s, so a longer silence means that nobody is there. `refused`: so
-    long credentials or rights must be refused until that is believed by who reads for as long as a run goes on.
-    `answer_bytes` bounds an answer, as it is sent and unzipped: etcd takes objects of 1.5 MiB, and a page of 2,000 pods
-    has some 20 MiB.
+    A kube-apiserver ends its own requests after 60 s, so a longer silence means that it is gone. `refusal_patience`:
+    how long credentials or permissions must be refused before a reader that runs as long as the drain believes it.
+    `max_response_bytes` bounds a response, as sent and decompressed: etcd takes objects of 1.5 MiB, and a page of 2,000
+    pods has some 20 MiB.
     """
 
     tries: int = 5
@@ -58,14 +59,14 @@ class RetryPolicy:
     answer_bytes: int = 256 << 20
 
     def pause_s(self, count: int, chance: float) -> float:
-        """After that many failures in a row; `chance` in [0, 1) shortens it, by half at most."""
+        """The pause after that many failures in a row; `chance` in [0, 1) shortens it, by half at most."""
         pause = min(self.first_pause * 2.0 ** min(count - 1, 30), self.longest_pause)
         return pause * (0.5 + chance / 2)
 
 
 @frozen
 class Timing:
-    """`sleep` takes seconds, `monotonic` gives them, `chance` is in [0, 1)."""
+    """`sleep` takes seconds, `monotonic` returns them, `chance` returns a number in [0, 1)."""
 
     sleep: Callable[[float], object]
     monotonic: Callable[[], float] = monotonic
@@ -78,14 +79,14 @@ def real_timing() -> Timing:
 
 
 _CHUNK = 1 << 16
-_SHORTEST_S = 0.001  # urllib3 takes no time limit of 0
+_SHORTEST_S = 0.001  # urllib3 accepts no time limit of 0
 _PLAIN = frozenset(("", "identity"))
 _ZIPPED = _PLAIN | {"gzip"}
 
 
 class ExchangeFailed(Exception):
-    """No whole answer came: `error` says so to the user, `again` if another try may go better, `unsent` if the server
-    cannot have heard of the request."""
+    """No complete response came: `error` is for the user; `retryable`: another try may succeed; `unsent`: the server
+    cannot have received the request."""
 
     def __init__(self, error: ClusterError, again: bool, unsent: bool = False) -> None:
         super().__init__(str(error))
@@ -103,7 +104,7 @@ Got = TypeVar("Got", bound=_HasStatus)
 
 
 class Exchanges:
-    """One cluster's API, request by request. Safe to use from several threads."""
+    """The API of one cluster, request by request. Safe to use from several threads."""
 
     def __init__(self, access: ApiAccess, patience: RetryPolicy, timing: Timing) -> None:
         self.access = access
@@ -114,16 +115,16 @@ class Exchanges:
         return f"{self.access.target.server.url}{path}{'?' + urlencode(query) if query else ''}"
 
     def admitted(self, ask: Callable[[Credential], Got]) -> Got:
-        """What `ask` gets with the credentials in use, or with newer ones where those are refused (401).
+        """The result of `send` with the credentials in use, or with newer ones where those are refused (401).
 
         Raises:
-            ConfigError, Unauthorized: the credentials cannot be had.
-            what `ask` raises.
+            ConfigError, Unauthorized: the credentials cannot be obtained.
+            the errors of `send`.
         """
         credential = self.access.credentials.current()
         answer = ask(credential)
         fresh = False
-        while answer.status == 401 and not fresh:  # one that another request renewed may have ended since, too
+        while answer.status == 401 and not fresh:  # a credential that another thread renewed may have expired, too
             newer, fresh = self.access.credentials.renewed(credential)
             if newer == credential:
                 break
@@ -140,10 +141,10 @@ class Exchanges:
         accept: str = "",
         left_s: float = inf,
     ) -> HttpAnswer:
-        """`left_s`: it must not take longer, whatever --request-timeout allows.
+        """Send one request. `left_s`: the time limit, whatever --request-timeout allows.
 
         Raises:
-            Broken: there is no whole answer, or one that is too large.
+            ExchangeFailed: there is no complete response, or it is too large.
             ConfigError: a certificate cannot be used.
         """
         import urllib3
@@ -163,11 +164,12 @@ class Exchanges:
         return HttpAnswer(response.status, answered, _headers_of(response))
 
     def opened(self, credential: Credential, url: str, answer_s: float, whole_s: float) -> AnswerStream | HttpAnswer:
-        """An answer that the server ends in its own time. Its beginning may take `answer_s`, the rest `whole_s`;
-        --request-timeout does not count. What is not 200 with JSON is an answer as any other.
+        """Open a response that the server ends in its own time, such as a watch. The response must begin within
+        `first_byte_s` and may go on for `stream_s`; --request-timeout does not apply. A response other than 200 with
+        JSON is returned as `HttpResponse`.
 
         Raises:
-            as `once`.
+            as `send_once`.
         """
         import urllib3
 
@@ -208,7 +210,7 @@ class Exchanges:
             )
 
     def _headers(self, credential: Credential, more: Mapping[str, str]) -> urllib3.HTTPHeaderDict:
-        """`more` take the place of others of their name; "" is none."""
+        """`extra` headers replace others of their name; "" adds none."""
         import urllib3
 
         headers = urllib3.HTTPHeaderDict()
@@ -222,7 +224,7 @@ class Exchanges:
         return headers
 
     def _body(self, response: urllib3.BaseHTTPResponse, bounds: AnswerLimits, limit_s: float) -> bytes:
-        """All of it, unzipped."""
+        """The complete body, decompressed."""
         import urllib3
 
         whole, size = io.BytesIO(), 0
@@ -246,10 +248,10 @@ class Exchanges:
         return whole.getvalue()
 
     def _check_encoding(self, response: urllib3.BaseHTTPResponse, known: frozenset[str]) -> None:
-        """What is zipped several times may grow a million times.
+        """Data that is compressed several times may expand a million times.
 
         Raises:
-            Broken: it is encoded as it was not asked for.
+            ExchangeFailed: the encoding was not requested.
         """
         encoding = response.headers.get("content-encoding", "").strip()
         if encoding.lower() not in known:
@@ -267,7 +269,7 @@ class Exchanges:
 
 
 class AnswerStream:
-    """The bytes of an answer without an end, as they come."""
+    """The bytes of a response without an end, as they come."""
 
     status = 200
 
@@ -276,10 +278,10 @@ class AnswerStream:
         self._broken = broken
 
     def read(self) -> bytes:
-        """What has come; waits until there is something. b"" at the end.
+        """The next bytes; waits for them. b"" at the end.
 
         Raises:
-            Broken: it was cut, or nothing came for too long.
+            ExchangeFailed: the connection was cut, or silent for too long.
         """
         import urllib3
 

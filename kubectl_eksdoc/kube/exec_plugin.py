@@ -1,8 +1,8 @@
-"""Runs a credential plugin (``aws eks get-token``) and reads the ExecCredential it prints.
+"""Credential plugins (``aws eks get-token``): run one, and read the ExecCredential that it prints.
 
-The official client runs plugins too, but only logs their failures, has no `interactiveMode`, and changes
-the working folder; a user whose SSO session ended needs to read what the plugin said. Source of the
-protocol: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+The official client runs plugins too, but only logs their failures, has no `interactiveMode`, and changes the working
+folder; a user whose SSO session ended needs to read the error of the plugin. Source of the protocol:
+https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from kubectl_eksdoc.kubernetes.schedules import parsed
 
 from .target import Credential, CredentialContext, ExecPlugin, ServerEntry
 
-TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
+TIMEOUT = 120.0  # seconds that a plugin may take where no user can answer its prompts
 _KILL_S = 0.3
-"""So long before the time for reading is over it is ended, lest it goes on for ever."""
+"""Seconds before the read timeout at which the plugin is ended, so that it does not continue without end."""
 _STDERR_KEPT = 2000  # characters
 
 
 def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, timeout: float = TIMEOUT) -> Credential:
-    """One run of the plugin, in `timeout` seconds unless the user may have to answer it, and within the bounds of the
-    thread.
+    """Run the plugin once, within `timeout_s` unless the user may have to answer a prompt, and within the response
+    limits of the thread.
 
     Raises:
-        ConfigError: it cannot be started, or prints something that is not a credential.
-        Unauthorized: it ran and failed; the message holds what it wrote to stderr.
+        ConfigError: it cannot be started, or its output is not a credential.
+        Unauthorized: it ran and failed; the message has its stderr.
     """
     interactive = around.interactive and plugin.interactive_mode != "Never"
     if plugin.interactive_mode == "Always" and not around.interactive:
@@ -88,7 +88,7 @@ def _converse(
 ) -> tuple[bytes, str]:
     """stdout and the end of stderr. While the user may have to answer, stderr is also shown as it comes.
 
-    Threads read both, so that a child which the plugin leaves behind with our pipes cannot hold us up.
+    Threads read both, so that a child process which the plugin leaves behind with our pipes cannot block us.
     """
     output, complaint = bytearray(), bytearray()
     shown = (lambda chunk: around.say(chunk.decode("utf-8", "replace"))) if interactive else None
@@ -128,7 +128,7 @@ def _converse(
 def _without_secrets(plugin: ExecPlugin, said: str) -> str:
     if not said:
         return ""
-    from kubectl_eksdoc.kubernetes.redaction import hidden  # most plugins complain of nothing
+    from kubectl_eksdoc.kubernetes.redaction import hidden  # imported late: most plugins write nothing to stderr
 
     return hidden(plugin.without_secrets(without_held(said)))
 
@@ -164,7 +164,7 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     try:
         document = json.loads(output)
     except (ValueError, RecursionError) as error:
-        # The output is not shown: a half-printed credential is still a credential.
+        # The output is not shown: a partly printed credential is still a secret.
         raise garbage(f"printed {len(output)} bytes that are not JSON") from error
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
@@ -202,7 +202,7 @@ def _by_hand(plugin: ExecPlugin) -> str:
 
 
 def _remedy(plugin: ExecPlugin, complaint: str, environ: Mapping[str, str]) -> str:
-    """What usually helps. The texts are the AWS CLI's; another plugin gets the general advice."""
+    """A hint for the usual causes. The texts are those of the AWS CLI; other plugins get the general advice."""
     profile = environ.get("AWS_PROFILE", "")
     if "--profile" in plugin.args[:-1]:
         profile = plugin.args[plugin.args.index("--profile") + 1]
@@ -217,7 +217,7 @@ def _remedy(plugin: ExecPlugin, complaint: str, environ: Mapping[str, str]) -> s
     return _by_hand(plugin)
 
 
-# Programs that only set an environment for another one, which gives the token: ``env`` and ``aws-vault exec``.
+# Wrappers that only set environment variables for the program that returns the token: ``env`` and ``aws-vault exec``.
 
 
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
@@ -228,12 +228,12 @@ _DEEPEST = 8
 
 
 def program_of(plugin: ExecPlugin) -> str:
-    """Its name, without folders and ``.exe``, in lower case."""
+    """The name of the program, without folders and ``.exe``, in lower case."""
     return re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
 
 
 def unwrapped(plugin: ExecPlugin) -> ExecPlugin:
-    """The program that is run in the end, with all that was set for it; what sets something else is left as it is."""
+    """The program that runs in the end, with all variables that are set for it; an unknown wrapper stays as it is."""
     for _ in range(_DEEPEST):
         unwrap = {"env": _of_env, "aws-vault": _of_vault}.get(program_of(plugin))
         inner = unwrap and unwrap(plugin)
@@ -244,7 +244,8 @@ def unwrapped(plugin: ExecPlugin) -> ExecPlugin:
 
 
 def _of_env(plugin: ExecPlugin) -> ExecPlugin | None:
-    """Of ``env AWS_PROFILE=ops aws eks get-token …``; one with options of its own may take away as well."""
+    """Unwrap ``env AWS_PROFILE=ops aws eks get-token …``; an ``env`` with options is not unwrapped, as it may also
+    unset variables."""
     set_too: list[tuple[str, str]] = []
     for at, arg in enumerate(plugin.args):
         assigned = _ASSIGNED.fullmatch(arg)
@@ -255,7 +256,7 @@ def _of_env(plugin: ExecPlugin) -> ExecPlugin | None:
 
 
 def _of_vault(plugin: ExecPlugin) -> ExecPlugin | None:
-    """Of ``aws-vault exec PROFILE -- aws eks get-token …``."""
+    """Unwrap ``aws-vault exec PROFILE -- aws eks get-token …``."""
     if plugin.args[:1] != ("exec",) or "--" not in plugin.args:
         return None
     end = plugin.args.index("--")

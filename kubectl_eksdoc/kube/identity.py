@@ -1,7 +1,7 @@
-"""Which EKS cluster a kubeconfig entry means: name, account, region, and the AWS profile it signs with.
+"""The EKS cluster that a kubeconfig entry names: cluster name, account, region, and the AWS profile for it.
 
-Sources, the most telling first: the arguments and environment of the credential plugin; names written as
-ARNs, as ``aws eks update-kubeconfig`` does; names written ``user@name.region.eksctl.io``; the server's URL
+Sources, the most specific first: the arguments and environment of the credential plugin; names written as ARNs, as by
+``aws eks update-kubeconfig``; names written ``user@name.region.eksctl.io``; the server's URL
 ``https://ID.gr7.REGION.eks.amazonaws.com``.
 """
 
@@ -41,16 +41,16 @@ _AUTHENTICATOR_FLAGS = {
 }
 _AUTHENTICATOR_ENV = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "cluster", "DEFAULT_ROLE": "role"}
 _AWS_FLAGS = {**_REGION_FLAGS, "--profile": "profile", "--cluster-name": "cluster", "--role-arn": "role"}
-"""What the programs that give tokens are told. Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what
-it binds to its environment)."""
+"""The flags of the programs that return tokens. Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and the
+environment variables that it binds)."""
 
 
 @frozen
 class EksIdentity:
-    """`profile` and `region` are what AWS calls for this cluster should use; "" means AWS's own defaults.
+    """`profile` and `region` are those that AWS calls for this cluster should use; "" means AWS's own defaults.
 
-    `by_name`: the profile stands in the plugin's arguments, and comes before keys in its environment. `external_id`
-    goes with the role.
+    `profile_in_args`: the profile is in the arguments of the plugin, and comes before keys in its environment.
+    `external_id` goes with the role.
     """
 
     identity: Identity
@@ -65,7 +65,7 @@ class EksIdentity:
 
 
 def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
-    """What the chosen kubeconfig entry says; a part that nothing tells is ""."""
+    """The identity that the chosen kubeconfig entry gives; a part that is unknown is ""."""
     plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
     around = {**environ, **dict(plugin.env)} if plugin is not None else {}
     options = _of_plugin(plugin, around) if plugin is not None else {}
@@ -93,7 +93,7 @@ def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
 
 
 def _of_plugin(plugin: ExecPlugin, around: Mapping[str, str]) -> dict[str, str]:
-    """What its arguments say, and what it takes from its environment instead of them."""
+    """The values in the arguments of the plugin, and in the environment variables that it reads instead of them."""
     program = program_of(plugin)
     instead: Mapping[str, str] = {}
     if program in _AUTHENTICATORS:
@@ -128,11 +128,11 @@ def _matched(pattern: re.Pattern[str], text: str) -> dict[str, str]:
 
 
 def _first(names: tuple[str, ...], *environments: Mapping[str, str]) -> str:
-    """The first that is set; the environment of the plugin before ours."""
+    """The first variable that is set; the environment of the plugin comes before that of this process."""
     return next((env[name] for env in environments for name in names if env.get(name)), "")
 
 
-# What a kubeconfig's entry says about asking AWS for its cluster.
+# Access to AWS for the cluster of a kubeconfig entry.
 
 
 _LARGEST_CA = 1 << 20
@@ -150,13 +150,13 @@ _NOT_FOLLOWED = frozenset(
         "AWS_WEB_IDENTITY_TOKEN_FILE",
     )
 )
-"""What else of a plugin's own environment leads to other credentials, or to another AWS: whatever we have instead is
-not it."""
+"""Variables in a plugin's own environment that lead to other credentials, or to another AWS endpoint, which this tool
+cannot use."""
 
 
 @frozen
 class AwsRequest:
-    """What the command line says of it, "" for nothing: it wins over the kubeconfig."""
+    """The AWS flags of the command line, "" for a flag that is absent; they win over the kubeconfig."""
 
     cluster: str = ""
     region: str = ""
@@ -164,8 +164,8 @@ class AwsRequest:
 
 
 def aws_access(connection: Connection, around: CredentialContext, wanted: AwsRequest) -> AwsAccess:
-    """A profile that was given stands for itself: neither the role of the kubeconfig's entry nor the environment of its
-    plugin counts then.
+    """An explicit profile is used alone: the role of the kubeconfig entry and the environment of its plugin are then
+    ignored.
 
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
@@ -197,8 +197,8 @@ def aws_access(connection: Connection, around: CredentialContext, wanted: AwsReq
 
 
 def _settings(merged: Mapping[str, str], own: Mapping[str, str], named: bool) -> dict[str, str]:
-    """Files as the plugin's own environment says; keys as the plugin would find them in its whole environment, where
-    they come before a profile unless that was `named`. What our own environment says botocore reads itself."""
+    """Files as in the plugin's own environment. Keys as the plugin would find them in its complete environment, where
+    they come before a profile unless that was named. The environment of this process is read by botocore itself."""
     found = {name: own[name] for name in _FILES if own.get(name)}
     if named or not all(merged.get(name) for name in _KEYS):
         return found
@@ -206,7 +206,7 @@ def _settings(merged: Mapping[str, str], own: Mapping[str, str], named: bool) ->
 
 
 def _authority(server: ServerEntry) -> str:
-    """PEM; "" where the server's certificate is not checked by it."""
+    """PEM; "" where the certificate of the server is not checked."""
     if server.skip_verify:
         return ""
     if server.ca_data or not server.ca_file:

@@ -1,7 +1,7 @@
-"""Single pods of a live cluster: their containers, and what these printed last.
+"""Containers, logs and events of single pods in a live cluster, and the namespace of short-lived probe pods.
 
-Sources: core/v1 PodLogOptions; the kubelet looks for the last lines first and sends so many bytes of them, so that of a
-log with very long lines the newest are cut off.
+Sources: core/v1 PodLogOptions; the kubelet finds the last lines first and then sends so many bytes of them, so that of
+a log with very long lines the newest are cut off.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .single_objects import listed
 from .transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 
 GET_POD, GET_LOG, LIST_EVENTS = "get pods", "get pods/log", "list events"
-"""The rights this needs, in the namespaces of the pods that are asked for."""
+"""The permissions that this needs, in the namespaces of the pods."""
 
 LINES, FEWER_LINES, MOST_BYTES = 100, 5, 64 << 10
 MOST_EVENTS = 500
@@ -54,7 +54,7 @@ class LivePodReader(ClusterReads):
         return {log: found() for log, found in zip(asked, in_order(self._log, asked, _AT_ONCE), strict=True)}
 
     def report(self, pod: str) -> PodReport:
-        """All that is told of one pod, ``namespace/name``."""
+        """All information on one pod, ``namespace/name``."""
         namespace, _, name = pod.partition("/")
         containers = self.containers([pod])[pod]
         asked = [
@@ -97,7 +97,7 @@ class LivePodReader(ClusterReads):
         return self._transport.get(path, query, right=GET_LOG, of_text=True).body
 
 
-# The namespace of a live cluster in which short-lived pods of ours run: they themselves, and what owns them.
+# The namespace of a live cluster in which short-lived probe pods run: the pods, and the ConfigMaps that own them.
 
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
@@ -147,17 +147,17 @@ class LiveProbeNamespace:
         return ProbeOwner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
 
     def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
-        """As `ports.ProbeNamespace.make_owner`."""
+        """As `ports.ProbeNamespace.create_owner`."""
         made = self._server.changed("POST", self._owners, "create configmaps", doc, dry=dry)
         return made if isinstance(made, NotMade) else self._owner(made.doc, made.date)
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
-        """As `ports.ProbeNamespace.make_pod`."""
+        """As `ports.ProbeNamespace.create_pod`."""
         made = self._server.changed("POST", self._pods, "create pods", doc, dry=dry)
         return made if isinstance(made, NotMade) else None
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
-        """As `ports.ProbeNamespace.stands`."""
+        """As `ports.ProbeNamespace.pod_states`."""
         sent = self._server.once(self._pods, {"labelSelector": f"{self._marks.label}={probe}"})
         if not sent.ok:
             return self._server.unknown(sent, "list pods")

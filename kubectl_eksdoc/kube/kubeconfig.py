@@ -1,8 +1,8 @@
 """Kubeconfig files, found and merged as kubectl does it.
 
 Source: client-go `clientcmd`: ``--kubeconfig`` alone, else every existing file of ``$KUBECONFIG``, else
-``~/.kube/config``. The first file that has an entry of a name wins it whole; the first that says
-`current-context` wins that. Relative paths belong to the folder of the file they stand in.
+``~/.kube/config``. An entry comes whole from the first file that has one of its name; `current-context` comes from the
+first file that sets it. Relative paths are relative to the folder of their own file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 @frozen
 class _Entry:
-    """One named cluster, context or user as its file has it; `folder` is where relative paths start."""
+    """One named cluster, context or user from a file; relative paths start in `folder`."""
 
     fields: Mapping[str, Any] = field(repr=False)
     file: str = ""
@@ -40,14 +40,14 @@ class _Entry:
 
 
 _LARGEST = 16 << 20
-"""Characters: ten thousand clusters, each with its certificates."""
+"""Characters: enough for ten thousand clusters, each with its certificates."""
 _SHORT = 10_000
 _FAR_IN = re.compile(r"^[ ?:-]{100}", re.MULTILINE)
 
 
 @frozen
 class Kubeconfig:
-    """`files` are those that were read; `sought` those that were looked for."""
+    """`files` are the files that were read; `searched` the paths that were tried."""
 
     sought: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Kubeconfig:
 
 
 def load(explicit: str, around: CredentialContext) -> Kubeconfig:
-    """Read and merge; files that do not exist are passed over unless `explicit` names one.
+    """Read and merge the files. A missing file is skipped, unless `explicit` names it.
 
     Raises:
         ConfigError: a file cannot be read or is not a kubeconfig.
@@ -114,7 +114,7 @@ def _text(path: str, must_exist: bool) -> str | None:
 
 
 def _parsed(path: str, text: str) -> Mapping[str, Any]:
-    """One file, by the C loader where there is one: it takes an eighth of the time on a hundred clusters."""
+    """Parse one file, with the C loader where it is installed: it takes an eighth of the time on a hundred clusters."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -133,7 +133,7 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
 
 
 def _may_be_deep(text: str) -> bool:
-    """So that what is not is parsed once."""
+    """Whether the nesting depth has to be checked first. A text that cannot be deep is parsed only once."""
     return len(text) > _SHORT and (text.count("[") + text.count("{") > DEEPEST or _FAR_IN.search(text) is not None)
 
 
@@ -156,7 +156,7 @@ def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str)
     return found
 
 
-# Entries of a kubeconfig to typed values: unwrapping, base64, paths. Kubeconfig mappings end here.
+# Typed values of kubeconfig entries: base64 decoded, paths resolved. The mappings are not used beyond this.
 
 
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -211,7 +211,8 @@ _FORMS: Mapping[type, str] = {
 
 
 def _typed(fields: Mapping[str, Any], key: str, wanted: type[T]) -> T | None:
-    """What is of another type is told by that alone, as the value may be a password without quotes."""
+    """The value of a field. An error about another type does not show the value, which may be a password without
+    quotes."""
     value = fields.get(key)
     if value is None or isinstance(value, wanted):
         return value
@@ -238,7 +239,7 @@ def _path(entry: _Entry, key: str) -> str:
 
 
 def _pem(entry: _Entry, key: str, owner: str) -> str:
-    """The text behind base64. PEM is ASCII; anything else is as unusable as broken base64."""
+    """The text that is base64-encoded. PEM is ASCII; any other text is as unusable as broken base64."""
     encoded = text(entry.fields, key)
     try:
         return base64.b64decode("".join(encoded.split()), validate=True).decode("ascii")
@@ -253,7 +254,7 @@ def _plugin(name: str, entry: _Entry) -> ExecPlugin | None:
     if not text(fields, "command"):
         raise ConfigError(f"user {name!r} in kubeconfig {entry.file}: exec has no command")
     command = text(fields, "command")
-    if os.path.dirname(command):  # a bare name is looked for on PATH, a path belongs to the file's folder
+    if os.path.dirname(command):  # a bare name is searched on PATH, a path is relative to the folder of the file
         command = os.path.join(entry.folder, command)
     return ExecPlugin(
         command=command,
@@ -279,7 +280,8 @@ def _extra(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def choose(connection: Connection, around: CredentialContext) -> KubeTarget:
-    """
+    """The server and user of the chosen context, with the overrides of the flags.
+
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
     """
@@ -307,7 +309,7 @@ def choose(connection: Connection, around: CredentialContext) -> KubeTarget:
 
 
 def in_cluster(around: CredentialContext) -> KubeTarget | None:
-    """The service account of the pod we run in, or None."""
+    """The API server and service account of the pod that this process runs in; None outside a pod."""
     host = around.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = around.environ.get("KUBERNETES_SERVICE_PORT", "")
     token = os.path.join(around.service_account, "token")
@@ -365,8 +367,8 @@ def _check(url: str) -> None:
 
 
 def _check_file(path: str) -> None:
-    """Each is read several times: a named pipe would give what it has once, and be waited for without end; a device
-    may have no end."""
+    """Check that the path is a regular file. Each file is read several times: a named pipe gives its content once and
+    blocks without end, and a device may have no end."""
     if path and os.path.exists(path) and not os.path.isfile(path):
         raise ConfigError(f"{path} is no regular file", "Give a file that holds the certificate, or the key.")
 
@@ -396,7 +398,8 @@ def _named(found: Mapping[str, _Entry], name: str, kind: str, config: Kubeconfig
 
 
 def _closest_first(name: str, known: Iterable[str]) -> list[str]:
-    """Whole names and the last part of ARNs both count."""
+    """The known names, the most similar to `name` first. A name is compared as a whole, and by the last part of an
+    ARN."""
     short = {each.rpartition("/")[2]: each for each in sorted(known, reverse=True)}
     alike = [short[each] for each in matches(name, short)]
     ordered = list(dict.fromkeys((*alike, *sorted(known))))

@@ -1,4 +1,4 @@
-"""A Lease as the lock sees it, and its document: times of it are those of the API server's clock.
+"""The Lease of the drain lock: its document, requests and errors. Its times are by the API server's clock.
 
 Source: coordination.k8s.io/v1 (staging/src/k8s.io/api/coordination/v1/types.go); MicroTime has exactly six digits.
 """
@@ -26,13 +26,14 @@ from .requests import (
 )
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
-"""The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""
+"""The annotation that says whether renewTime is by the API server's clock. Only then may that clock decide that the
+Lease has expired."""
 
 
 @frozen
 class LeaseSeen:
-    """`holder` "": it is free. `duration_s` 0 and the times None: they are missing, or of no form that we know.
-    `spec` is whole: it changes whenever its holder renews it."""
+    """`holder` "": the Lease is free. `duration_s` 0 and times None: missing, or in an unknown format. `spec` is
+    complete: it changes with every renewal."""
 
     holder: str
     duration_s: int
@@ -66,7 +67,8 @@ def new(name: str, namespace: str, spec: Doc, clock: str, labels: Mapping[str, s
 
 
 def changed(lease: LeaseSeen, spec: Doc, clock: str) -> Doc:
-    """The whole object with another spec, at the version that was seen: an update of any other is refused."""
+    """The complete object with another spec, at the resourceVersion that was read: the server refuses the update of any
+    other version."""
     meta = {key: value for key, value in lease.doc.get("metadata", {}).items() if key != "managedFields"}
     meta["annotations"] = {**(meta.get("annotations") or {}), CLOCK: clock}
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
@@ -76,7 +78,7 @@ def micro_time(when: datetime) -> str:
     return when.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-# The Lease as the cluster has it: asked for, watched by looking at it again, and what the server says of it.
+# Requests for the Lease, and what repeated reads show: the server's clock, and whether it was renewed.
 
 
 NAME = "eksdoc-drain"
@@ -85,7 +87,7 @@ LABELS = {"app.kubernetes.io/managed-by": "eksdoc"}
 
 
 class LeaseThere:
-    """Mutable: what was seen last, and since when. For one thread."""
+    """Mutable: the last observed spec, and since when it is unchanged. For one thread."""
 
     def __init__(self, sender: RequestSender, namespace: str, clock: Clock, tries: RetryLimits) -> None:
         self.namespace = namespace
@@ -93,11 +95,11 @@ class LeaseThere:
         self._sender = sender
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._clock = clock
-        # The API server's clock, as far as its Date headers tell it. One is cut to the second, and was written at some
-        # time between our question and its answer. So the earliest and the latest time that fit are known, and go on
+        # The API server's clock, by its Date headers. A Date is truncated to the second, and was written at some time
+        # between our request and the response. So the earliest and the latest time that fit are known, and advance
         # with our own monotonic clock. Several API servers may answer in turn; the last one counts.
-        self._date: tuple[datetime, float] | None = None  # both at once: several threads ask
-        self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
+        self._date: tuple[datetime, float] | None = None  # one tuple: several threads read it
+        self._watched: tuple[Doc, float] | None = None  # the last observed spec, and since when it is unchanged
 
     @property
     def where(self) -> str:
@@ -105,7 +107,7 @@ class LeaseThere:
 
     @property
     def latest(self) -> datetime | None:
-        """The latest time that the server's clock could show; None where it never said its own."""
+        """The latest time that the server's clock could show; None where the server has sent no Date."""
         if self._date is None:
             return None
         date, asked_s = self._date
@@ -120,13 +122,13 @@ class LeaseThere:
         return sent
 
     def written(self, before: LeaseSeen | None, spec: Doc, clock: str) -> SentRequest:
-        """Once, over `before`, or as a new one."""
+        """Send one write, over `previous`, or of a new Lease."""
         if before is None:
             return self.ask("POST", new(NAME, self.namespace, spec, clock, LABELS))
         return self.ask("PUT", changed(before, spec, clock))
 
     def look(self) -> LeaseSeen | None:
-        """None: there is none.
+        """None: there is no Lease.
 
         Raises:
             UsageError: there is no such namespace.
@@ -147,20 +149,21 @@ class LeaseThere:
         raise self.unreachable(sent)
 
     def is_over(self, found: LeaseSeen, duration_s: int) -> bool:
-        """By the server's clock alone: who renewed it wrote the latest time that the server's could be, and we take the
-        earliest, which is its Date header. `duration_s` is for one that says none."""
+        """Whether the Lease has expired, by the server's clock alone. The holder wrote the latest time that the
+        server's clock could show, and this reads the earliest, which is its Date header. `duration_s` is for a Lease
+        without a duration."""
         if self._date is None or found.renewed is None or not found.by_server:
             return False
         return self._date[0] - found.renewed > timedelta(seconds=found.duration_s or duration_s)
 
     def stood_still(self, found: LeaseSeen, duration_s: int) -> bool:
-        """By our own clock: nobody renewed it for its whole duration while we looked."""
+        """Whether the Lease was not renewed for its whole duration, by our own clock, since we observed it first."""
         if self._watched is None or self._watched[0] != found.spec:
             return False
         return self._clock.monotonic() - self._watched[1] > (found.duration_s or duration_s)
 
     def check(self, sent: SentRequest, right: str) -> None:
-        """Raises, where trying again would not change this answer."""
+        """Raise the error of a response that a retry would not change."""
         if error := refused(sent, right, self.namespace):
             raise error
         if sent.code == 404 and right == CREATE:
@@ -173,10 +176,10 @@ class LeaseThere:
         return Unreachable(f"the lock {self.where} cannot be taken: {sent.told}", "Nothing was done. Try again.")
 
 
-# Gaps in which nobody knew whose a lock was: from one on nothing is relied on until everything was looked at anew.
+# Gaps in which the holder of the lock was unknown. After a gap everything is observed again before it is relied on.
 #
-# Who keeps the lock alive begins a gap, who relies on it ends it: after a look that began when the gap was over. A
-# second gap meanwhile needs a second look, whichever thread a process is stopped in.
+# The thread that renews the lock begins a gap. The thread that relies on the lock ends it, after an observation that
+# began when the gap was over. A second gap meanwhile needs a second observation, whichever thread was suspended.
 
 
 class LeaseGaps:
@@ -187,7 +190,7 @@ class LeaseGaps:
         self._begun = self._looked_at = 0
         self.is_open = False
         self.sure_s = 0.0
-        """The lock was surely renewed at that time, for the last time before the gap, if there is one."""
+        """The last renewal that certainly succeeded before the gap, or at all where there is no gap."""
 
     def begin(self) -> None:
         with self._turn:
@@ -195,7 +198,7 @@ class LeaseGaps:
             self._begun += 1
 
     def forget(self) -> None:
-        """The lock was taken anew, by somebody who relies on nothing."""
+        """The lock was taken again, by a caller that relies on no earlier decision."""
         with self._turn:
             self.is_open = False
 
@@ -204,17 +207,17 @@ class LeaseGaps:
             self.sure_s = since_s
 
     def look(self) -> None:
-        """What is looked at from now on is seen after all gaps so far."""
+        """What is observed from now on is observed after all gaps so far."""
         self._looked_at = self._begun
 
     def end(self, held: Callable[[], bool]) -> None:
-        """Everything was looked at; the gap stays open if there was another one since, or if it is not `held`."""
+        """Everything was observed; the gap stays open if there was another one since, or if the lock is not held."""
         with self._turn:
             if self._begun == self._looked_at and held():
                 self.is_open = False
 
 
-# Why a lock is not ours any more, as it is said to whoever must stop for it.
+# Errors that say why a lock is not held any more.
 
 
 def given_back(where: str) -> LockLost:
@@ -232,14 +235,14 @@ def taken(where: str, holder: str) -> LockLost:
 
 
 def changed_hands(where: str, holder: str) -> LockLost:
-    """Somebody else held it since we renewed it last. `holder`: as in `taken`."""
+    """Another process held the lock since our last renewal. `holder`: as in `taken_error`."""
     now = f"{holder or 'no process'} holds it now"
     hint = "Nothing more is done from here; kubectl eksdoc drain status shows what they did."
     return LockLost(f"another process took the lock {where} meanwhile; {now}", hint, holder)
 
 
 def too_late(where: str, duration_s: float, failed: str) -> LockInDoubt:
-    """`failed`: what became of the last try to renew it, "" where that went well and none was made since."""
+    """`renewal_error`: the error of the last try to renew, "" where it succeeded and none was made since."""
     said = f"the lock {where} may be held by another process by now: it was not renewed within {duration_s} s"
     if failed:
         hint = "Nothing more is done from here; fix that, then resume."
@@ -248,5 +251,5 @@ def too_late(where: str, duration_s: float, failed: str) -> LockInDoubt:
 
 
 def again(error: LockLost) -> LockLost:
-    """The same, for another thread to raise."""
+    """The same error, for another thread to raise."""
     return LockLost(error.message, error.hint, error.holder)

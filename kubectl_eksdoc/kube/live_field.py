@@ -1,4 +1,5 @@
-"""The port `ports.Field` on a live cluster: a thread for each watch, a few for acts, one queue of news."""
+"""The port `ports.RunBackend` on a live cluster: one thread for each watch, a few threads for actions, one queue of
+events."""
 
 from __future__ import annotations
 
@@ -55,14 +56,14 @@ from .transport import Transport
 from .watches import Streams, WatchReach, WatchThread, WatchTimes
 from .writes import NodeAnnotations, PodActions, Restarts, delete, evict
 
-# A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
+# A backend that can be restarted: with new connections and threads, and with everything listed again.
 
 
 _UNANSWERED = LostAnswer("its result is unknown: the connection to the cluster was restarted")
 
 
 class _Live(Protocol):
-    """The field itself, as `LiveRunField`: it answers with the very act that it was asked for."""
+    """A backend such as `LiveRunBackend`: its answer has the same action object that was passed to `do`."""
 
     def do(self, act: Act) -> None: ...
     def news(self, wait_s: float) -> Sequence[News]: ...
@@ -70,14 +71,14 @@ class _Live(Protocol):
 
 
 class RenewableField:
-    """The port `ports.Field`. For one thread."""
+    """The port `ports.RunBackend`. For one thread."""
 
     def __init__(self, begin: Callable[[], _Live]) -> None:
-        """`begin` gives another one each time. Raises: as it does."""
+        """`open_backend` returns a new backend on each call; its errors are passed on."""
         self._begin = begin
         self._live = begin()
-        self._under_way: dict[int, Act] = {}  # those without an answer, by their identity
-        self._told: list[News] = []  # here, and not by the field itself
+        self._under_way: dict[int, Act] = {}  # actions without an answer, by their identity
+        self._told: list[News] = []  # events of this class, not of the backend
         self._away = False
 
     def do(self, act: Act) -> None:
@@ -85,17 +86,17 @@ class RenewableField:
         self._live.do(act)
 
     def news(self, wait_s: float) -> Sequence[News]:
-        """As the port has it."""
+        """As `ports.RunBackend.updates`."""
         told, self._told = self._told, []
         return [*told, *self._heard(0.0 if told else wait_s)]
 
     def renew(self) -> None:
-        """As the port has it. Raises: as `begin`."""
+        """As `ports.RunBackend.restart_watches`. Raises: as `open_backend`."""
         self._told += self._rest()
         self._live.close()
         under_way, self._under_way = self._under_way, {}
         if self._away:
-            self._told.append(WatchRestored())  # the next one says itself how it fares
+            self._told.append(WatchRestored())  # the next backend reports its own interruptions
         self._away = False
         self._live = self._begin()
         for act in under_way.values():
@@ -122,19 +123,20 @@ class RenewableField:
         return told
 
     def _rest(self) -> Iterator[News]:
-        """What was told, and is not heard yet; but no lists, which would be taken for those of the next one."""
+        """Events that were not delivered yet, without complete lists, which would be taken for those of the next
+        backend."""
         try:
             while told := self._heard(0.0):
                 yield from (news for news in told if not isinstance(news, (AllNodes, AllPods, AllBudgets)))
-        except (LockLost, ClusterError):  # why it is begun anew, or what the next one will meet as well
+        except (LockLost, ClusterError):  # the reason for the restart, or an error that the next backend will have too
             return
 
 
-# Threads that do acts, a few at a time: each act is answered once, in whatever order they end.
+# Threads that perform actions, a few at a time: each action is answered once, in the order in which they end.
 
 
 Acts = SimpleQueue[Act | None]
-"""What is to be done, in this order; None: it is over."""
+"""Actions in the order in which they begin; None ends a worker."""
 
 
 class Worker:
@@ -150,11 +152,11 @@ class Worker:
         self._closing = closing
 
     def work(self, acts: Acts, tell: Callable[[News], None], stop: Callable[[LockLost], None]) -> None:
-        """`stop` is told that the lock is lost: what waited meanwhile is answered, and not sent.
+        """`on_lock_lost` is called when the lock is lost: actions that waited meanwhile are answered, and not sent.
 
         Raises:
-            Closed: the field is.
-            Unauthorized, Forbidden, ConfigError: a read is refused for good.
+            BackendClosed: the backend is closed.
+            Unauthorized, Forbidden, ConfigError: a read is refused permanently.
         """
         while (act := acts.get()) is not None:
             self._closing.check()
@@ -165,7 +167,7 @@ class Worker:
                 stop(error)
 
     def done(self, act: Act) -> News:
-        """Raises LockLost: it is not done, and must not be."""
+        """Raises LockLost: the action was not performed, and must not be."""
         match act:
             case Evict(pod, grace_s):
                 return RequestAnswered(act, evict(self._sender, pod, grace_s))
@@ -190,7 +192,8 @@ class Worker:
             return RequestAnswered(act, LostAnswer(str(error)))
 
     def _attached(self, act: ListAttachments) -> AttachedVolumes:
-        """A drain goes on without them, so that nobody insists on them, and no right to list them is needed."""
+        """The drain continues without this list: it is not retried for long, and the permission to list
+        VolumeAttachments is optional."""
         try:
             return AttachedVolumes(act, self._reads.attached_to(act.node))
         except ClusterError as error:
@@ -202,14 +205,15 @@ class Worker:
 WORKERS = 4
 
 CONNECT_S = 5.0
-"""A connection for an act comes within this: from the fence to the act's arrival the lock's margin must last."""
+"""Time limit for opening a connection for an action: the margin of the lock must cover the time from the fence to the
+arrival of the action."""
 
 _LONGEST_WAIT_S = 3600.0
 _CLOSE_S = 1.0
 
 
 class LiveRunField:
-    """It is watched from the moment when it is made until it is closed. All methods are for one thread."""
+    """Watches the cluster from its creation until `close`. All methods are for one thread."""
 
     def __init__(
         self,
@@ -223,9 +227,9 @@ class LiveRunField:
         patience: RetryPolicy | None = None,
         following: WatchTimes | None = None,
     ) -> None:
-        """`run` is the id that is noted on nodes it changes and workloads it restarts, `journal` the namespace of its
-        journal. `fence` and `confirm` are asked from several threads, right before each request that changes something,
-        as `ApiWriter` has it. The last three exist for tests.
+        """`run` is the id that is noted on nodes that it changes and workloads that it restarts; `journal_namespace`
+        has its journal. `fence` and `confirm` are called from several threads, right before each request that changes
+        something, as in `ApiWriter`. The last three exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
@@ -247,7 +251,7 @@ class LiveRunField:
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
 
         def admit() -> None:
-            self._closing.check()  # whoever closed it may have begun another one
+            self._closing.check()  # after `close` another backend may be open
             fence()
 
         sender = ApiWriter(Exchanges(access, soon, self._timing), admit, confirm)
@@ -263,14 +267,14 @@ class LiveRunField:
         self._acts.put(act)
 
     def news(self, wait_s: float) -> Sequence[News]:
-        """As the port has it; ConfigError, too: credentials cannot be had any more; LockLost: the fence refused an
-        act, which was answered before. Nothing once it is closed."""
+        """As `ports.RunBackend.updates`. Also raises ConfigError: credentials cannot be obtained any more; LockLost:
+        the fence refused an action, which was answered before. Returns nothing once it is closed."""
         until_s = monotonic() + min(wait_s, _LONGEST_WAIT_S)
         found: list[News] = []
         while not self._closing.begun:
             now_s = monotonic()
-            error = self._error  # looked at first: what was told before it is heard before it
-            reached = self._reach.news(now_s)  # first, too: what is watched again was listed before
+            error = self._error  # read first: events from before the error are returned before it is raised
+            reached = self._reach.news(now_s)  # read first, too: a watch that works again was listed before
             found += self._heard()
             found += reached
             if found:
@@ -278,7 +282,7 @@ class LiveRunField:
             if error is not None:
                 raise error
             if self._error is not None:
-                continue  # it came meanwhile
+                continue  # the error came meanwhile
             if now_s >= until_s:
                 return ()
             try:
@@ -288,15 +292,15 @@ class LiveRunField:
         return ()
 
     def close(self) -> None:
-        """Nothing is sent any more that would change something. Threads end within a second, and connections with them;
-        it may be called again."""
+        """After this no request is sent that would change something. The threads end within a second, and their
+        connections with them; it may be called again."""
         self._closing.begin()
         for _ in self._threads:
             self._acts.put(None)
         until_s = monotonic() + _CLOSE_S
         for thread in self._threads:
             while thread.is_alive() and monotonic() < until_s:
-                self._pools.cut()  # again: one may just have been opened
+                self._pools.cut()  # again: a connection may just have been opened
                 thread.join(0.02)
         self._pools.close()
 
@@ -314,7 +318,7 @@ class LiveRunField:
         return thread
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """What ends a thread before its time belongs to whoever asks for news."""
+        """An error that ends a thread is raised by `updates`."""
         try:
             work()
         except Closed:
@@ -324,7 +328,7 @@ class LiveRunField:
 
     def _fail(self, error: BaseException) -> None:
         self._error = self._error or error
-        self._told.put(())  # who waits may want to know that
+        self._told.put(())  # wake up `updates`
 
     def _watch(self, telling: FactListener) -> WatchThread:
         changing = Changing(telling.resource)

@@ -1,18 +1,18 @@
-"""One drain at a time: a Lease that whoever drains this cluster holds and renews.
+"""The lock that allows one drain at a time: a Lease that the process which drains this cluster holds and renews.
 
-Two rules keep two holders apart. It is taken from somebody only when they must know that they lost it: their time is
-over by the server's clock, in which it was written, or it did not change for its whole duration by our own monotonic
-clock (as client-go's leaderelection has it). And who holds it believes so for less than that: from *before* the renewal
-was sent, and a margin shorter. No clock of one machine is ever compared with another's; every write names the version
-that it is for. Between `held` and the arrival of an act time passes, too: the margin is for that, for clocks of several
-API servers that differ, and for nothing longer.
+Two rules keep two holders apart. First, the Lease is taken from another holder only when that holder must know that it
+lost the lock: its duration is over by the API server's clock, by which its renewTime was written, or it did not change
+for its whole duration by our own monotonic clock (as in client-go's leaderelection). Second, a holder relies on the
+lock for less than that: from *before* the renewal was sent, and shorter by a margin. Clocks of two machines are never
+compared, and every write names the resourceVersion that it replaces. Time also passes between `held` and the arrival of
+an action: the margin covers that and the differences between the clocks of several API servers, and nothing longer.
 
-Between two renewals somebody may take or remove it though its time is not over: by hand, or by a tool that does not
-keep to this. So the cluster is asked once more right before each act that cannot be taken back (`confirm`).
+Between two renewals another user may take or remove the Lease before its time is over: by hand, or with a tool that
+ignores these rules. So the cluster is read once more right before each action that cannot be undone (`confirm`).
 
-Who could not renew it in time may hold it again where nobody else did meanwhile: it has our name still, and has not
-changed hands. But what was decided before is not to be done any more: the lock stays shut until somebody has looked at
-everything anew, and says so (`go_on`).
+A holder that could not renew in time may hold the lock again if no other process held it meanwhile: the Lease still has
+our name and has not changed hands. But decisions from before are no longer valid: the lock stays closed until the run
+has observed everything again, and says so (`resume`).
 """
 
 from __future__ import annotations
@@ -41,24 +41,23 @@ from .requests import (
 DURATION_S = 60
 LOOK_EVERY_S = 2.0
 RENEWALS = 3
-"""So often a renewal is sent again at once when something else than its holder changed the Lease."""
+"""How often a write is sent again at once when a client other than the holder has changed the Lease."""
 
 _PATIENCE = RetryLimits(patience_s=15.0)
 
 
 @frozen
 class _Hold:
-    """`since_s`: sent at that time, by the monotonic clock."""
+    """`renewed_s`: when the renewal was sent, by the monotonic clock."""
 
     lease: LeaseSeen
     since_s: float
 
 
 class Lock:
-    """`holder` names host, process and run, and must be nobody else's. `held`, `must_be_held`, `confirm` and what is
-    left of it may be asked from any thread. `regained` and `go_on` are for whoever relies on it, the rest for who keeps
-    it alive.
-    """
+    """`holder` names host, process and run, and must be unique. `held`, `must_be_held`, `confirm` and `in_doubt_s` may
+    be called from any thread. `try_regain` and `resume` are for the thread that relies on the lock, all others for the
+    thread that renews it."""
 
     def __init__(
         self,
@@ -70,43 +69,43 @@ class Lock:
         margin_s: float | None = None,
         tries: RetryLimits = _PATIENCE,
     ) -> None:
-        """`margin_s`: so much earlier than its end we stop to believe in it; a sixth of it if None."""
+        """`margin_s`: the lock counts as lost so much before its end; a sixth of the duration if None."""
         self.holder = holder
         self.duration_s = duration_s
         self.margin_s = duration_s / 6 if margin_s is None else margin_s
         self._there = LeaseThere(sender, namespace, clock, tries)
         self._clock = clock
         self._hold: _Hold | None = None
-        self._lost: LockLost | None = None  # why we surely do not hold it any more
-        self._failed = ""  # what became of the last renewal, "" if it went well
+        self._lost: LockLost | None = None  # why it is certainly not held any more
+        self._failed = ""  # the error of the last renewal, "" if it succeeded
         self._gaps = LeaseGaps()
         self._confirming = threading.Lock()
-        self._confirmed_s = -inf  # the last look that found it ours began then
-        self._told = threading.Event()  # that it is ours again, or lost
+        self._confirmed_s = -inf  # when the last read began that found us as the holder
+        self._told = threading.Event()  # set when the lock is held again, or lost
 
     def held(self, now_s: float | None = None) -> bool:
-        """Whether we surely hold it at `now_s` by the monotonic clock (now if None). Asks nobody."""
+        """Whether the lock is certainly held at `now_s` by the monotonic clock (now if None). Sends no request."""
         hold = self._hold
         now_s = self._clock.monotonic() if now_s is None else now_s
         return hold is not None and now_s < hold.since_s + self.duration_s - self.margin_s
 
     def must_be_held(self) -> None:
-        """To be asked from any thread.
+        """May be called from any thread.
 
         Raises:
-            LockLost: we do not hold it any more; it says why.
-            LockInDoubt: we may not, or do again and nobody has said `go_on`.
+            LockLost: the lock is not held any more; the message says why.
+            LockInDoubt: it may not be held, or is held again and `resume` was not called yet.
         """
         if self._gaps.is_open or not self.held():
             raise self._why_not()
 
     def confirm(self) -> None:
-        """Look into the cluster whether it is ours. What several threads want at once is one look, if it begins after
-        they asked.
+        """Read from the cluster whether this process holds the lock. Threads that ask at the same time share one read,
+        if it begins after they asked.
 
         Raises:
-            LockLost: it is not; LockInDoubt: as `must_be_held`.
-            Unreachable, Unauthorized, Forbidden: nobody could tell.
+            LockLost: it does not; LockInDoubt: as `must_be_held`.
+            Unreachable, Unauthorized, Forbidden: the Lease cannot be read.
         """
         asked_s = self._clock.monotonic()
         with self._confirming:
@@ -116,15 +115,15 @@ class Lock:
 
     @property
     def doubted_s(self) -> float:
-        """So long it has not surely been ours; 0 while it is."""
+        """For how long the lock has not certainly been held; 0 while it is."""
         surely = self.held() and not self._gaps.is_open
         return 0.0 if surely else self._clock.monotonic() - self._gaps.sure_s
 
     def regained(self, wait_s: float) -> bool:
-        """Whether it is ours (again); if not, it waits so long for that. It stays shut until `go_on`.
+        """Whether the lock is held (again); waits up to `wait_s` for that. The lock stays closed until `resume`.
 
         Raises:
-            LockLost: and it never will be.
+            LockLost: it cannot be held again.
         """
         if not self.held() and self._lost is None:
             self._told.wait(wait_s)
@@ -135,7 +134,7 @@ class Lock:
         return self.held()
 
     def go_on(self) -> None:
-        """Everything was looked at anew since it was `regained`.
+        """Open the lock: everything was observed again since `try_regain`.
 
         Raises:
             LockLost: as `must_be_held`; it was lost again meanwhile.
@@ -144,7 +143,7 @@ class Lock:
         self.must_be_held()
 
     def look(self) -> HeldLock:
-        """Who holds it now; it is not touched.
+        """The current holder; the Lease is not changed.
 
         Raises:
             Unreachable, Unauthorized, Forbidden
@@ -157,11 +156,12 @@ class Lock:
         )
 
     def take(self, wait_s: float = 0.0) -> None:
-        """Hold it from now on; again, if we held it before and nobody took it meanwhile. It waits so long for somebody
-        else; asked again, it knows since when the other one has not renewed it.
+        """Hold the lock from now on; also again, if it was held before and no other process took it meanwhile. Waits up
+        to `wait_s` for another holder. A second call knows from the first one since when the other holder has not
+        renewed the Lease.
 
         Raises:
-            Locked: somebody else holds it.
+            Locked: another process holds it.
             UsageError: there is no such namespace.
             Unreachable, Unauthorized, Forbidden
         """
@@ -173,12 +173,12 @@ class Lock:
         self._gaps.forget()
 
     def renew(self) -> bool:
-        """To be called every third of the duration. False: not this time, the server did not answer; try again in a few
-        seconds, `held` says how long that may go on.
+        """Call this every third of the duration. False: the server did not answer; try again in a few seconds, `held`
+        says how long that is possible.
 
         Raises:
-            LockLost: somebody else has it, it was removed, or we were too late; then nothing was sent.
-            Unauthorized, Forbidden: it is ours for a while yet; a right that was taken away may come back.
+            LockLost: another process holds it, it was removed, or the renewal was too late; then nothing was sent.
+            Unauthorized, Forbidden: the lock is held for a while yet; a permission that was taken away may come back.
         """
         if not self.held():
             raise self._why_not()
@@ -189,11 +189,11 @@ class Lock:
             raise
 
     def regain(self) -> bool:
-        """To be called now and then once it was not renewed in time: hold it again if nobody else did meanwhile. False:
-        not this time, the server did not answer.
+        """Call this from time to time once a renewal came too late: hold the lock again if no other process held it
+        meanwhile. False: the server did not answer.
 
         Raises:
-            LockLost: somebody else has it or had it, or it was removed.
+            LockLost: another process holds or held it, or it was removed.
             Unauthorized, Forbidden: as `renew`.
         """
         hold = self._hold
@@ -207,15 +207,15 @@ class Lock:
             raise
 
     def release(self) -> bool:
-        """Others need not wait for its end. False: it was not ours any more, or that could not be said to the server:
-        then it ends by itself."""
+        """Free the Lease, so that other processes need not wait for its end. False: it was not held any more, or the
+        server did not answer; then it ends by itself."""
         hold = self._hold
         if hold is None:
             return False
         if self.held():
             self._lost = lease.given_back(self._there.where)
         elif self._failed:
-            return False  # nobody answered a moment ago
+            return False  # the server did not answer a moment ago
         self._hold = None
         before = hold.lease
         for _ in range(RENEWALS):
@@ -234,7 +234,7 @@ class Lock:
     # Taking
 
     def _taken_from(self) -> LeaseSeen | None:
-        """None: it is ours now; else the other one's. Raises: as `take`."""
+        """None: the lock is held now; else the Lease of the other holder. Raises: as `take`."""
         sent: SentRequest | None = UNASKED
         for pause in self._there.tries.each(self._clock):
             found = self._there.look()
@@ -276,7 +276,7 @@ class Lock:
             hold, since_s = self._hold, self._clock.monotonic()
             if hold is None or not self.held(since_s):
                 return False
-            sent = self._write(hold.lease, since_s)  # who stands still here must not think that it is fresh
+            sent = self._write(hold.lease, since_s)  # a process that is suspended here must not take it for fresh
             if sent is None:
                 return True
             self._check_renewal(sent)
@@ -307,7 +307,7 @@ class Lock:
         self._told.set()
 
     def _holds_no_more(self, why: LockLost) -> LockLost:
-        """`why`, to be raised. It is there before `held` is false: other threads ask for it."""
+        """Record `error` and return it, to be raised. It is stored before `held` turns false: other threads read it."""
         self._lost, self._hold = why, None
         self._told.set()
         return why
@@ -317,11 +317,11 @@ class Lock:
         return lease.again(lost) if lost else lease.too_late(self._there.where, self.duration_s, self._failed)
 
     def _write(self, before: LeaseSeen | None, since_s: float | None = None) -> SentRequest | None:
-        """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
-        `_hold` says so: from `since_s` on, or from now.
+        """Write the Lease once, over `previous`. Where the response does not tell the outcome, read it. None: it is
+        written, and `_held_lease` has it, from `renewed_s` on, or from now.
 
         Raises:
-            LockLost: somebody else has it, and we did.
+            LockLost: another process holds the lock that we held.
         """
         since_s, date = self._clock.monotonic() if since_s is None else since_s, self._there.latest
         clock = lease.SERVERS if date is not None else ""
@@ -355,10 +355,10 @@ class Lock:
         if hold is not None:
             if found.holder != self.holder:
                 raise self._holds_no_more(lease.taken(self._there.where, found.holder))
-            self._hold = replace(hold, lease=found)  # of another version: somebody put a label on it, say
+            self._hold = replace(hold, lease=found)  # another version: a client added a label, for example
         return False
 
-    # What is told
+    # Errors
 
     def _check_renewal(self, sent: SentRequest, right: str = UPDATE) -> None:
         if sent.code == 404:
@@ -379,26 +379,26 @@ class Lock:
         return Locked(f"another drain is under way: {other.holder} holds the lock{since}", hint, other.holder)
 
 
-# Keeps a lock alive: renewed in a thread of its own, for a run may wait longer for an answer than a lock is held.
+# Renewal of the lock in a thread of its own: a run may wait longer for an answer than the lock is held.
 
 
 RENEWED = 6
-"""So often within its duration: a server that is away for half of that must not cost the lock."""
+"""Renewals within the duration of the lock: an API server that is away for half of it must not cost the lock."""
 
 AGAIN_S = 3.0
-"""After a renewal that nobody answered, or that was refused."""
+"""Pause after a renewal that got no answer, or was refused."""
 
 LEAVES_S = 2.0
-"""So long an answer is waited for when it is left and the lock is not ours: there is nothing to give back."""
+"""On exit, the longest wait for a pending answer while the lock is not held: there is nothing to release."""
 
 
 class LockKeeper:
-    """Takes the lock when it is entered, and gives it back when it is left. It is tried again for as long as it may be
-    ours, even where the cluster refuses, for that may be about to start: in time to renew it, and once that is past to
-    hold it again. A lock that is lost ends its thread, and says itself why."""
+    """A context manager that takes the lock and releases it. In between it renews the lock for as long as that may
+    succeed, even where the cluster refuses, because an API server may be starting: in time to renew, and after that to
+    hold it again. When the lock is lost, the thread ends, and the lock itself gives the reason."""
 
     def __init__(self, lock: Lock, wait_s: float = 0.0, again_s: float = AGAIN_S) -> None:
-        """`wait_s`: so long somebody else is waited for. `again_s`: so long after a try that failed the next one is."""
+        """`wait_s`: how long to wait for another holder. `retry_s`: pause after a failed try."""
         self._lock = lock
         self._again_s = again_s
         self._wait_s = wait_s
@@ -406,10 +406,11 @@ class LockKeeper:
         self._thread = threading.Thread(target=self._keep, name="lock", daemon=True)
 
     def __enter__(self) -> LockKeeper:
-        """
+        """Take the lock and start the thread.
+
         Raises:
-            Locked: somebody else holds it.
-            UsageError, Unreachable, Unauthorized, Forbidden: as `Lock.take`.
+            Locked: another process holds it.
+            UsageError, Unreachable, Unauthorized, Forbidden: as `LeaseLock.take`.
         """
         self._lock.take(self._wait_s)
         self._thread.start()

@@ -1,8 +1,7 @@
-"""The pool of TLS connections: the official client's, with three things put right.
+"""The pool of TLS connections: that of the official client, with three corrections.
 
-Proxies (35 ignores a kubeconfig's `proxy-url` and forgets NO_PROXY); the roots of this machine when the
-kubeconfig names no CA, as kubectl has it; and certificates that the strict mode of Python 3.13 refuses
-though kubectl accepts them.
+Proxies (35 ignores a kubeconfig's `proxy-url` and forgets NO_PROXY); the roots of this machine when the kubeconfig
+names no CA, as in kubectl; and certificates that the strict mode of Python 3.13 refuses though kubectl accepts them.
 """
 
 from __future__ import annotations
@@ -26,15 +25,16 @@ if TYPE_CHECKING:
     import urllib3
 
 
-# The sockets of a pool of connections, remembered while they are open: who stops can cut what is under way. Answers are
-# read from them within `bounds`.
+# The open sockets of a connection pool, tracked so that requests under way can be cut. Responses are read within the
+# limits of `bounds`.
 #
-# They are also kept alive: load balancers in front of API servers forget a connection on which nothing comes for
-# minutes (a network load balancer after 350 s), and tell nobody before it is used again.
+# They are also kept alive: load balancers in front of API servers drop a connection that is idle for minutes (a network
+# load balancer after 350 s), and neither side learns of it before the connection is used again.
 
 
 IDLE_S, BETWEEN_S, PROBES = 20, 5, 4
-"""After so long without a byte the other side is asked whether it is there, so often, before it counts as gone."""
+"""Seconds without a byte before the peer is probed, seconds between two probes, and the number of probes before the
+connection counts as lost."""
 
 
 _last = threading.local()
@@ -42,8 +42,8 @@ _last = threading.local()
 
 @contextlib.contextmanager
 def asked_before_each_byte(word: Callable[[], object]) -> Iterator[None]:
-    """What this thread sends within it goes out only after `word` was asked, once the connection stands: by what it
-    raises nothing is sent, or half a request, which no server does anything about."""
+    """Within this context the thread calls `check` before it sends, once the connection is open. If `check` raises,
+    nothing is sent, or only half a request, which a server does not process."""
     _last.word = word
     try:
         yield
@@ -59,17 +59,17 @@ class OpenSockets:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def remember(self, manager: urllib3.PoolManager) -> None:
-        """From now on the connections that `manager` makes are known."""
+        """Track the connections that `manager` opens from now on."""
         pools: dict[str, Any] = manager.pool_classes_by_scheme
         manager.pool_classes_by_scheme = {scheme: _telling(pool, self._add) for scheme, pool in pools.items()}
 
     def cut(self) -> None:
-        """Whoever waits for one of them is told that it has ended."""
+        """Shut down all sockets: a thread that waits for one gets an error."""
         with self._lock:
             left = list(self._sockets)
         for each in left:
             with contextlib.suppress(OSError):
-                # Not the TLS socket's own, which would take the session from under a thread that reads.
+                # Not the method of the TLS socket: it would remove the session while another thread reads.
                 socket.socket.shutdown(each, socket.SHUT_RDWR)
 
     def _add(self, opened: socket.socket) -> None:
@@ -78,7 +78,7 @@ class OpenSockets:
 
 
 def _telling(pool: Any, tell: Callable[[socket.socket], None]) -> Any:
-    """The class of pools `pool`, whose connections tell of their sockets."""
+    """A subclass of the pool class `pool` whose connections pass their sockets to `on_connect`."""
 
     class Telling(pool.ConnectionCls):  # type: ignore[misc]
         response_class = BoundedResponse
@@ -87,11 +87,11 @@ def _telling(pool: Any, tell: Callable[[socket.socket], None]) -> Any:
             word = getattr(_last, "word", None)
             if word is not None:
                 if self.sock is None:
-                    self.connect()  # which takes time: it is asked behind it
+                    self.connect()  # may take long, so it comes before the check
                 word()
             bounds = current()
             if bounds is not None and self.sock is not None:
-                self.sock.settimeout(bounds.wait_s())  # the last answer on it may have left very little
+                self.sock.settimeout(bounds.wait_s())  # the last response may have set a very short timeout
             super().send(data)
 
         def connect(self) -> None:
@@ -113,11 +113,11 @@ def keeping_alive() -> list[tuple[int, int, int]]:
 
 
 CONNECTIONS = 8
-"""So many are kept for the next request: those of a drain's acts and watches."""
+"""Connections that are kept for later requests: those of a drain's actions and watches."""
 
 
 class Pools:
-    """Makes the pool of connections; a new one only when a plugin brings another client certificate."""
+    """The connection pool of a target; a new one is created only when a plugin returns another client certificate."""
 
     def __init__(self, target: KubeTarget, proxy: str) -> None:
         self._target = target
@@ -136,11 +136,11 @@ class Pools:
             return self._made[1]
 
     def cut(self) -> None:
-        """Whatever is under way breaks down at once."""
+        """All requests under way fail at once."""
         self._open.cut()
 
     def close(self) -> None:
-        """Connections that nobody uses are closed; others are when they are given back."""
+        """Close idle connections; connections in use are closed when they are returned to the pool."""
         with self._lock:
             manager = self._made[1] if self._made is not None else None
         if manager is None:
@@ -148,7 +148,7 @@ class Pools:
         for key in manager.pools.keys():  # noqa: SIM118 (it is no dict, and cannot be iterated over)
             pool = manager.pools.get(key)
             if pool is not None:
-                pool.close()  # to forget it is not enough: it closes when the garbage collector comes
+                pool.close()  # without this it is closed only by the garbage collector
         manager.clear()
 
     def _make(self, credential: Credential) -> urllib3.PoolManager:
@@ -178,7 +178,7 @@ class Pools:
 
 
 def _tls(target: KubeTarget, credential: Credential) -> ssl.SSLContext:
-    """Whom we trust and what we show. Without a CA: this machine's roots and Mozilla's."""
+    """The TLS context: trusted CAs and client certificate. Without a CA: the roots of this machine and of Mozilla."""
     import certifi
     from urllib3.util.ssl_ import create_urllib3_context
 
@@ -201,7 +201,7 @@ def _tls(target: KubeTarget, credential: Credential) -> ssl.SSLContext:
 
 
 def _show_certificate(context: ssl.SSLContext, target: KubeTarget, credential: Credential) -> None:
-    """The ssl module takes client certificates from files only: data live in one for a moment."""
+    """The ssl module takes client certificates from files only, so data is written to a file for a moment."""
     user = target.user
     certificate = credential.certificate or user.certificate_data
     key = credential.key or user.key_data

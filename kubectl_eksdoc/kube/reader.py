@@ -1,4 +1,5 @@
-"""Reads a live cluster: every object of the asked resources, page by page, and how reading each went."""
+"""Reader of a live cluster: lists every object of the requested resources, page by page, with the outcome of each
+list."""
 
 from __future__ import annotations
 
@@ -27,18 +28,18 @@ from .target import CredentialContext, of_this_process
 from .transport import Paging, Transport, in_order
 
 VERB = "list"
-"""The RBAC verb used on every resource that is asked for, in all namespaces."""
+"""The RBAC verb that every requested resource needs, in all namespaces."""
 
-_NEEDED = (kinds.NODES, kinds.PODS)  # without these nothing can be said at all
-_LISTS = 4  # a list that expired or came garbled is begun anew at most three times
-_AHEAD = 4  # lists asked for at once
+_NEEDED = (kinds.NODES, kinds.PODS)  # without these there is no answer at all
+_LISTS = 4  # a list that expired or cannot be decoded is begun again at most three times
+_AHEAD = 4  # lists requested in parallel
 
 Progress = Callable[[str, int], None]
-_FirstPage = tuple[Resource, HttpAnswer]  # in which version it is served, and the answer
+_FirstPage = tuple[Resource, HttpAnswer]  # the version that the server serves, and its response
 
 
 class _Failed(Exception):
-    """One resource cannot be read; others may. `error` is what the user would see if this one is needed."""
+    """One resource cannot be read; others may. `error` is what the user sees if this resource is required."""
 
     def __init__(self, resource: Resource, error: ClusterError) -> None:
         super().__init__(error.message)
@@ -58,8 +59,8 @@ class _Failed(Exception):
 class LiveReader:
     """`ports.ClusterReader` of a live cluster.
 
-    `progress` is called with a resource's plural and the number of its objects read so far; `raw` gets the objects;
-    `waiting`: as `Transport` has it. The other keywords exist for tests.
+    `progress` is called with a resource's plural and the number of its objects read so far; `raw_objects` receives the
+    objects; `outage_limits`: as in `Transport`. The other keywords exist for tests.
     """
 
     def __init__(
@@ -83,14 +84,14 @@ class LiveReader:
 
     @property
     def eks(self) -> EksIdentity:
-        """Whose cluster it is as far as the kubeconfig tells, and the AWS profile that goes with it."""
+        """The EKS cluster that the kubeconfig entry names, and the AWS profile that goes with it."""
         return self._access.eks
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """All objects of `resources`, each list consistent in itself.
 
         Raises:
-            Unauthorized, Unreachable, ConfigError: the cluster cannot be talked to.
+            Unauthorized, Unreachable, ConfigError: the cluster cannot be reached.
             ClusterError: nodes or pods cannot be read (Forbidden: `missing` says why).
         """
         read_time = self._access.read_time
@@ -120,7 +121,7 @@ class LiveReader:
         return collector.cluster(self._identity(collector, version), observed_at)
 
     def _identity(self, collector: Collector, version: str) -> Identity:
-        """The kubeconfig's word first; what it leaves open, the nodes' labels may tell."""
+        """The names in the kubeconfig first; the labels of nodes supply what it leaves open."""
         told, seen = self._access.eks.identity, collector.nodes_identity()
         return replace(
             told,
@@ -146,10 +147,10 @@ class LiveReader:
         return shown(str(version)), answer.date or self._around.now()
 
     def _list(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
-        """One whole list. The server keeps the state a continue token stands for only for minutes.
+        """Read one complete list. The server keeps the state behind a continue token for minutes only.
 
-        The token that an Expired answer offers instead would mix two states of the cluster, so the list is
-        begun anew; the last time in one answer, which cannot expire.
+        The token that a 410 (Expired) offers instead would mix two states of the cluster, so the list is begun again;
+        the last time in one answer, which cannot expire.
         """
         ask = first
         for left in reversed(range(_LISTS)):
@@ -165,7 +166,8 @@ class LiveReader:
             ask = partial(self._first, resource, limited=left > 1)
 
     def _first(self, resource: Resource, limited: bool = True) -> _FirstPage:
-        """In the newest version that is served: a server with an older CRD does not know the newer ones."""
+        """The first page, in the newest version that is served: a server with an older CRD does not know the newer
+        ones."""
         *newer, oldest = resource.versions
         for form in newer:
             with suppress(NotServed):
@@ -184,7 +186,7 @@ class LiveReader:
             answer = self._page(form, page.continue_token)
 
     def _page(self, resource: Resource, token: str = "", limited: bool = True) -> HttpAnswer:
-        # Never resourceVersion=0 with it: servers then ignore the limit and send everything.
+        # Never with resourceVersion=0: servers then ignore the limit and send everything.
         query = {"limit": str(self._connection.page_size)} if limited else {}
         if token:
             query["continue"] = token
@@ -200,7 +202,7 @@ def _given_up(resource: Resource, error: ContinueTokenExpired | BadObject) -> Cl
     )
 
 
-# Objects of a live cluster that a field manager has applied: found over all kinds, by their metadata alone.
+# Search for the objects that a field manager has applied: over all kinds, by metadata alone.
 
 
 Listed = Callable[[Transport, Resource, int], Iterator[Doc]]
@@ -211,11 +213,11 @@ MOST = 10_000
 _HASTY = RetryPolicy(tries=2, tries_to_connect=1, silence=20.0)
 _WHEN_ASKED = (RequestRefused, ContinueTokenExpired, Unreachable)
 _MEASURED = ".metrics.k8s.io"
-"""Of this group, and those below it, nothing is stored: it is measured when it is asked for."""
+"""Objects of this group, and of those below it, are not stored: they are measured on each request."""
 
 
 class AppliedSearch:
-    """One search. Mutable: it holds what discovery told."""
+    """One search. Mutable: it holds the resources that discovery returned."""
 
     def __init__(
         self,
@@ -225,7 +227,7 @@ class AppliedSearch:
         most: int = MOST,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`most`: so many objects of a kind are read."""
+        """`max_objects`: how many objects of a kind are read."""
         self._transport = Transport(transport.access, _HASTY)
         self._listed = listed
         self._page_size = page_size
@@ -236,9 +238,9 @@ class AppliedSearch:
         self.resources: dict[tuple[str, str], Resource] = {}
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
-        """As `ports.AppliedReader.applied_by`: one question for discovery of each half of the API, and one for
-        each kind and page. A kind with more than `MOST` objects, and what is not listed after `WITHIN_S`, is unknown.
-        """
+        """As `ports.AppliedReader.applied_by`: one request for discovery of each half of the API, and one for each kind
+        and page. A kind with more than `MAX_OBJECTS` objects, and a kind that is not listed within `SEARCH_TIMEOUT_S`,
+        is unknown."""
         try:
             served = {resource.full_name: resource for resource in reversed([*self._served()])}
         except Forbidden as error:
@@ -279,14 +281,15 @@ class AppliedSearch:
                     return _TOO_LATE
         except Forbidden as error:
             return Unknown(error.message, right)
-        except NotServed:  # it is gone by now, with all of its objects
+        except NotServed:  # the kind was removed meanwhile, with all of its objects
             return []
         except _WHEN_ASKED as error:
             return Unknown(error.message)
         return found
 
     def _served(self) -> Iterator[Resource]:
-        """What can be listed; of a resource in several versions the one that its group prefers comes first."""
+        """Resources that can be listed; of a resource in several versions, the one that its group prefers comes
+        first."""
         for path in ("/api", "/apis"):
             body = self._asked(path)
             versions = [str(each) for each in body.get("versions") or ()]
@@ -327,7 +330,7 @@ _TOO_LATE = Unknown(f"it was not listed within {WITHIN_S:.0f} s")
 
 
 def _managers(doc: Doc) -> set[str]:
-    """Who has fields of it: those that have applied it by their names, others as ``name (Update)``."""
+    """The field managers of the object: by name where the operation is Apply, as ``name (Update)`` otherwise."""
     entries = at(doc, "metadata", "managedFields")
     return {
         str(each.get("manager")) if each.get("operation") == "Apply" else f"{each.get('manager')} (Update)"

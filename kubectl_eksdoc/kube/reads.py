@@ -1,4 +1,5 @@
-"""Whole lists and their news for a field, as its threads read them: tried again until they succeed or it is closed."""
+"""Reads of a drain run: complete lists, single pods and volume attachments, retried until they succeed or are
+stopped."""
 
 from __future__ import annotations
 
@@ -32,15 +33,15 @@ from .responses import ContinueTokenExpired, ObjectNotFound
 from .transport import Paging, Transport
 from .writes import path_of
 
-# Whole lists, page by page, in the state of one moment.
+# Complete lists, page by page, in the state of one moment.
 
 
 _LARGER = 4
-"""A list whose next page came too late is begun anew with pages so much larger: fewer can be late."""
+"""A list whose continue token expired is begun again with pages larger by this factor: fewer pages can be late."""
 
 
 class _Listed(NamedTuple):
-    """Facts with their versions, at the version `version`."""
+    """Facts with their resourceVersions; `version` is the one of the list."""
 
     items: tuple[tuple[Any, int], ...]
     version: int
@@ -56,13 +57,13 @@ class Lister:
         self._page_size = page_size
 
     def all(self, fields: str = "") -> _Listed:
-        """Everything there is, or what the field selector `fields` takes of it.
+        """All objects, or those that match the field selector.
 
-        The token that an answer of 410 offers would mix two states of the cluster, so the list is begun anew.
+        The token that a 410 answer offers would mix two states of the cluster, so the list is begun again.
 
         Raises:
-            BadObject: an object cannot be understood.
-            Refused: also where it does not end within --read-timeout.
+            BadObject: an object cannot be decoded.
+            RequestRefused: also where the list does not end within --read-timeout.
             ClusterError: as `Transport.get`.
         """
         size = self._page_size
@@ -82,7 +83,7 @@ class Lister:
                 size *= _LARGER
 
     def _page(self, size: int, fields: str, token: str, paging: Paging) -> ListPage:
-        # Never resourceVersion=0 with it: servers then ignore the limit and send everything, and it may be old.
+        # Never with resourceVersion=0: servers then ignore the limit and send everything, and it may be stale.
         query = {"limit": str(size)}
         if fields:
             query["fieldSelector"] = fields
@@ -95,11 +96,11 @@ class Lister:
         return page
 
 
-# The end of a field, as its threads see it: they pause until it comes, and stop.
+# The end of a backend: its threads pause until it is closed, and stop.
 
 
 class Closed(Exception):
-    """Nobody waits for it any more."""
+    """The backend is closed: its results are not used any more."""
 
 
 class Closing:
@@ -116,58 +117,58 @@ class Closing:
         self._event.set()
 
     def check(self) -> None:
-        """Raises Closed: it is over."""
+        """Raises BackendClosed: the backend is closed."""
         if self._event.is_set():
             raise Closed
 
     def pause(self, seconds: float) -> None:
-        """Raises Closed: it is over, or is meanwhile."""
+        """Raises BackendClosed: the backend is closed, or closes during the pause."""
         if self._event.wait(seconds):
             raise Closed
 
 
-# Reads that are tried again until they succeed, the field is closed, or the cluster refuses them for good.
+# Reads that are retried until they succeed, the backend is closed, or the cluster refuses them permanently.
 
 
 FOR_GOOD = 3
-"""So often in a row at least, and for as long as one is patient, credentials or rights are refused until that is
-believed: an API server that has just started may not know the roles yet, and a webhook that checks tokens may be away
-for a moment, as may be the network that a credential plugin needs."""
+"""A refusal of credentials or permissions is believed after so many refusals in a row, and after the time of the retry
+policy. An API server that has just started may not know the roles yet; a webhook that checks tokens, or the network of
+a credential plugin, may be away for a moment."""
 
 Read = TypeVar("Read")
 
 
 class GaveUp(Exception):
-    """It was tried for long enough, and failed by this each time."""
+    """The read was retried for long enough, and failed with this error each time."""
 
 
 class FailureStreak:
-    """The failures in a row of one reader. For one thread."""
+    """The consecutive failures of one reader. For one thread."""
 
     def __init__(
         self, patience: RetryPolicy, timing: Timing, refused_s: float | None = None, longest_s: float = inf
     ) -> None:
-        """`refused_s`: so long a refusal is not believed; None: as patience has it. `longest_s`: after so long it is
-        not tried again, whatever it is that fails."""
+        """`refusal_patience_s`: how long a refusal is not believed; None: as in the retry policy. `give_up_s`: how long
+        reads are retried, whatever the error."""
         self._ends_s = longest_s
-        self._failed_s = 0.0  # since when
+        self._failed_s = 0.0  # start of the streak
         self._patience = patience
         self._timing = timing
         self._longest_s = patience.refused if refused_s is None else refused_s
         self._failed = 0
         self._refused = 0
-        self._refused_s = 0.0  # since when
+        self._refused_s = 0.0  # first of the refusals in a row
 
     def succeeded(self) -> None:
         self._failed = self._refused = 0
 
     def failed(self, error: Exception, longest_s: float | None = None) -> None:
-        """Pauses, for longer each time, for `longest_s` at most.
+        """Pause, for longer each time, at most for `max_pause_s`.
 
         Raises:
-            Unauthorized, Forbidden, ConfigError: it is one of these once more, and is believed.
-            GaveUp: it fails for too long.
-            Closed: the field is.
+            Unauthorized, Forbidden, ConfigError: refused once more, and believed now.
+            GaveUp: it has failed for too long.
+            BackendClosed: the backend is closed.
         """
         self._failed += 1
         self._refused = self._refused + 1 if isinstance(error, (Unauthorized, Forbidden, ConfigError)) else 0
@@ -185,9 +186,10 @@ class FailureStreak:
 
 
 def until_read(read: Callable[[], Read], insisting: FailureStreak, closing: Closing) -> Read:
-    """
+    """The result of `read`, once it succeeds.
+
     Raises:
-        as `FailureStreak.failed`.
+        as `FailureStreak.pause_after`.
     """
     while True:
         closing.check()
@@ -201,16 +203,16 @@ def until_read(read: Callable[[], Read], insisting: FailureStreak, closing: Clos
 
 
 LONGEST_S = 60.0
-"""Who asked may ask again; a reader that never came back would hold up all that others ask for."""
+"""The caller may ask again; a read that never ended would block the other requests."""
 
 
 class RetryingReads:
-    """Those of pods are tried again for `LONGEST_S`. For one thread.
+    """Reads of pods are retried for `GIVE_UP_S`. For one thread.
 
     Raises, from every method:
-        Unauthorized, Forbidden, ConfigError: they must not be done any more.
-        GaveUp: of those of pods, nothing but errors came of it.
-        Closed: the field is.
+        Unauthorized, Forbidden, ConfigError: the read is refused permanently.
+        GaveUp: of reads of pods, all tries failed.
+        BackendClosed: the backend is closed.
     """
 
     def __init__(
@@ -225,22 +227,23 @@ class RetryingReads:
         self._attachments = Lister(kinds.VOLUME_ATTACHMENTS, transport, Changing(kinds.VOLUME_ATTACHMENTS), page_size)
 
     def pod(self, pod: Pod) -> tuple[Pod, ...]:
-        """What is there under its name: one pod, or none."""
+        """The pod that has this name now: one, or none."""
         return until_read(lambda: self._pod(path_of(pod)), self._insisting(), self._closing)
 
     def on_node(self, node: str) -> tuple[Pod, ...]:
-        """All pods on it, finished ones and all."""
+        """All pods on the node, finished pods included."""
         fields = f"spec.nodeName={node}"
         listed = until_read(lambda: self._lister.all(fields), self._insisting(), self._closing)
         return tuple(pod for pod, _ in listed.items)
 
     def attached_to(self, node: str) -> tuple[str, ...]:
-        """The PersistentVolumes that are attached to it; no field selector takes those of one node.
+        """The PersistentVolumes that are attached to the node; no field selector can select the attachments of one
+        node.
 
         Raises:
-            Forbidden: and it was so several times in a row; any other ClusterError, BadObject: it could not be read.
+            Forbidden: several times in a row; any other ClusterError, BadObject: the list cannot be read.
         """
-        insisting = FailureStreak(self._patience, self._timing, 0.0)  # a right that most drains go without
+        insisting = FailureStreak(self._patience, self._timing, 0.0)  # most drains do not have this permission
         while True:
             self._closing.check()
             try:
@@ -261,11 +264,11 @@ class RetryingReads:
         return FailureStreak(self._patience, self._timing, longest_s=LONGEST_S)
 
 
-# Which news the objects of a watched resource make.
+# Events for the objects of a watched resource.
 
 
 class FactListener(NamedTuple):
-    """`there` and `gone` take a fact and its version."""
+    """The event types of one resource; `changed_event` and `removed_event` take a fact and its version."""
 
     resource: Resource
     all: Callable[[_Listed], News]

@@ -1,4 +1,4 @@
-"""Requests beside reading: changes, each sent once, objects and ConfigMaps that are made, and what we may do."""
+"""API requests beside reads: changes that are sent once, new objects, ConfigMaps, access reviews."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ MANAGER: Mapping[str, str] = {"fieldManager": "eksdoc"}
 
 
 class SentRequest(NamedTuple):
-    """`doc`: the object that came back, {} where none did. `date`: the server's clock by its Date header (a second
-    fine), None without one. A Retry-After is in the status's details, wherever it stood."""
+    """The result of one request. `doc`: the returned object, or {}. `date`: the server's clock by its Date header (to
+    the second), or None. A Retry-After of header or body is in the details of the status."""
 
     answer: ApiStatus | LostAnswer
     doc: Doc
@@ -46,7 +46,7 @@ class SentRequest(NamedTuple):
 
     @property
     def code(self) -> int:
-        """0 where nobody answered."""
+        """The HTTP status; 0 where no answer came."""
         return self.answer.code if isinstance(self.answer, ApiStatus) else 0
 
     @property
@@ -59,14 +59,14 @@ class SentRequest(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The same as a clause."""
+        """The message as a clause: ``the server answered 403: …``."""
         return (
             f"the server answered {self.code}: {self.said}" if self.code else f"the server gave no answer: {self.said}"
         )
 
     @property
     def unknown(self) -> bool:
-        """Whether what was asked for may have been done all the same: no answer, or one that says nothing of it."""
+        """Whether the request may have taken effect: no answer came, or one (5xx) that does not tell."""
         return self.code == 0 or self.code >= 500
 
     @property
@@ -79,24 +79,21 @@ UNASKED = SentRequest(LostAnswer("no request was sent"), {})
 
 
 class RequestSender(Protocol):
-    """Sends once: who asks decides whether it may be sent again. It waits for an answer much shorter than a lock is
-    held (some 10 s): who waits longer cannot renew."""
+    """Sends a request once; the caller decides about a retry. The time limit for an answer is much shorter than the
+    duration of a lock (some 10 s): a longer wait would prevent the renewal of the lock."""
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
     ) -> SentRequest:
-        """Refusals are answers, and so is silence; an expired credential was made anew before 401 is told.
-
-        Raises:
-            ConfigError: a credential cannot be had.
-        """
+        """Refusals and missing answers are returned as a response. An expired credential is renewed before a 401 is
+        returned. Raises ConfigError: a credential cannot be obtained."""
         ...
 
 
 @frozen
 class Clock:
-    """Time as a port. `monotonic`: seconds that never go back and go on while this machine sleeps; `now`: this
-    machine's wall clock, to be shown and never compared with another's."""
+    """Time as a port. `monotonic`: seconds that never go back, time in suspend included; `now`: this machine's wall
+    clock, for display, never compared with the clock of another machine."""
 
     monotonic: Callable[[], float]
     now: Callable[[], datetime]
@@ -108,37 +105,38 @@ def real_clock() -> Clock:
 
 
 def awake_and_asleep() -> float:
-    """Linux's CLOCK_MONOTONIC stands still while the machine is suspended (man 2 clock_gettime): a laptop that is
-    opened again would believe that its lock is fresh. macOS's goes on, unlike what Python calls monotonic."""
+    """Seconds since boot, with suspend. Linux's CLOCK_MONOTONIC stops during suspend (man 2 clock_gettime): a resumed
+    laptop would take its lock for fresh. macOS's continues, unlike the one that Python calls monotonic."""
     which = getattr(time, "CLOCK_BOOTTIME", None) or getattr(time, "CLOCK_MONOTONIC", None)
     return time.monotonic() if which is None else time.clock_gettime(which)
 
 
 def refused(sent: SentRequest, right: str, namespace: str) -> ClusterError | None:
-    """The error of an answer that trying again will not change and that says who we are or what we may; None for any
-    other. `right` as RBAC writes it: ``patch configmaps``."""
+    """The error of a refusal of credentials or permissions, which a retry will not change; None for any other response.
+    `right` as RBAC writes it: ``patch configmaps``."""
     if sent.code == 401:
         return Unauthorized(f"the credentials are not accepted any more: {sent.said}", "Sign in again, then resume.")
-    # A webhook and a namespace that is being deleted answer 403, too.
+    # Admission webhooks and a namespace that is being deleted answer 403, too.
     if sent.code == 403 and " cannot " in sent.said:
         look = f"kubectl auth can-i {right}{f' -n {namespace}' if namespace else ''}"
         return Forbidden(f"the cluster refuses {right}: {sent.said}", f"Ask for the right, or look: {look}", right)
     return None
 
 
-# Requests that change something: each is sent once, and ends in the server's answer, or in nobody knowing.
+# Requests that change something: each is sent once, and ends with the server's answer or with an unknown outcome.
 
 
 Fence = Callable[[], object]
-"""Raises LockLost where nothing must be sent any more. Asked from several threads."""
+"""Raises LockLost where nothing must be sent any more. Called from several threads."""
 
 
 def unfenced() -> None:
-    """Nothing is to be held."""
+    """A fence for callers that need no lock."""
 
 
 def not_taken(sent: SentRequest, what: str, right: str, look_at: str, namespace: str, dry: bool) -> EksdocError:
-    """Why a change of one object was not made; `look_at`: its kind, name and namespace, as kubectl get takes them."""
+    """Why a change of one object was not made; `kubectl_object`: its kind, name and namespace, as kubectl get takes
+    them."""
     if sent.code in (404, 409):
         return Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
     if error := refused(sent, right, namespace):
@@ -150,17 +148,16 @@ def not_taken(sent: SentRequest, what: str, right: str, look_at: str, namespace:
 
 
 class ApiWriter:
-    """One cluster's API, for writing. Safe to use from several threads.
+    """The API of one cluster, for writing. Safe to use from several threads.
 
-    A request is sent again only where nothing can have been done: after a 401 with newer credentials, and after a
-    connection that did not come about. Whatever else breaks down is `LostAnswer`. Each time the fence is asked right
-    before: making credentials, a connection that does not come and the pauses between take longer than a lock may be
-    held.
+    A request is sent again only where the first one cannot have taken effect: after a 401 with newer credentials, and
+    after a connection that could not be opened. Any other failure is a `LostAnswer`. The fence is called right before
+    each try, because credentials, failed connections and pauses can take longer than the lock is held.
     """
 
     def __init__(self, exchanges: Exchanges, fence: Fence = unfenced, confirm: Fence = unfenced) -> None:
-        """`fence` asks nobody itself, and is asked before each byte; `confirm` asks the cluster whether the lock is
-        still ours, once before each try, and may raise other errors of a cluster: then it is not sent either."""
+        """`fence` sends no request, and is called before each byte. `confirm` asks the cluster once before each try
+        whether the lock is still held; other cluster errors of it also prevent the request."""
         self._exchanges = exchanges
         self._fence = fence
         self._confirm = confirm
@@ -168,17 +165,14 @@ class ApiWriter:
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
     ) -> SentRequest:
-        """
-        Raises:
-            LockLost: the fence does, and nothing that could have been done was sent.
-        """
+        """Raises LockLost: the fence raised it, and no request that could have taken effect was sent."""
         url = self._exchanges.url(path, query)
         sent = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         try:
             answer = self._answer(method, url, sent, content_type if body is not None else "")
         except ExchangeFailed as failure:
             return SentRequest(LostAnswer(failure.error.message), {})
-        except ClusterError as error:  # no credentials, or a certificate that cannot be used: it was not sent
+        except ClusterError as error:  # no credentials, or an unusable certificate: it was not sent
             return SentRequest(LostAnswer(error.message), {})
         status, document = status_of(answer), answer.document
         return SentRequest(status, {} if document.get("kind") == "Status" else dict(document), answer.date)
@@ -203,12 +197,12 @@ class ApiWriter:
             timing.sleep(patience.pause_s(tried, timing.chance()))
 
 
-# How long one write is tried again, and what it waits between: for whoever must know how it ended.
+# How long one write is retried, and the pauses between tries: for callers that must know its outcome.
 
 
 @frozen
 class RetryLimits:
-    """Times in seconds. `patience_s`: after so long no further try is begun; a server that is replaced is away for some
+    """Times in seconds. No further try begins after `give_up_s`; an API server that is being replaced is away for some
     30 s."""
 
     patience_s: float = 45.0
@@ -217,7 +211,7 @@ class RetryLimits:
     longest_asked_s: float = 10.0
 
     def each(self, clock: Clock) -> Iterator[Pause]:
-        """One for every try; before the next one, its pause is slept."""
+        """Yield one attempt per try, and sleep its pause before the next one."""
         begun, pause_s = clock.monotonic(), self.first_pause_s
         while True:
             pause = Pause(pause_s, self.longest_asked_s, clock.monotonic() - begun)
@@ -229,7 +223,8 @@ class RetryLimits:
 
 
 class Pause:
-    """Mutable: what the answer asks for is added to it. `tried_s`: so long it had been tried when this try began."""
+    """One try. Mutable: `respect_retry_after` can lengthen the pause. `elapsed_s`: time between the first try and the
+    begin of this one."""
 
     def __init__(self, seconds: float, longest_s: float, tried_s: float = 0.0) -> None:
         self.seconds = seconds
@@ -240,11 +235,11 @@ class Pause:
         self.seconds = max(self.seconds, min(sent.retry_s, self._longest_s))
 
 
-# Questions to an API server, and small changes, of which every answer is kept: a refusal, and that none came, too.
+# Reads and small changes whose every outcome is returned, refusals and missing answers included.
 
 
 class Cautious:
-    """In one namespace. Mutable: it holds a connection."""
+    """Sends requests about one namespace. Mutable: it holds a connection."""
 
     def __init__(
         self, access: ApiAccess, patience: RetryPolicy, namespace: str, clock: Clock, tries: RetryLimits
@@ -255,13 +250,13 @@ class Cautious:
         self._tries = tries
 
     def once(self, path: str, query: Mapping[str, str]) -> SentRequest:
-        """A question that is not asked again: the next one comes soon anyway."""
+        """A GET without a retry, for callers that poll."""
         return self._sender.send("GET", path, query, None)
 
     def asked(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Doc | None = None
     ) -> SentRequest:
-        """Asked again while nobody answers, or says that it cannot just now: what may be done twice."""
+        """Send an idempotent request, and retry while there is no answer, a 5xx or a 429."""
         sent = UNASKED
         for pause in self._tries.each(self._clock):
             sent = self._sender.send(method, path, query or {}, body, JSON)
@@ -273,21 +268,18 @@ class Cautious:
     def changed(
         self, method: str, path: str, right: str, body: Doc, content: str = JSON, dry: bool = False
     ) -> SentRequest | NotMade:
-        """Sent once; `dry`: the server only says whether it would."""
+        """Send a change once; `dry_run`: the server only says whether it would accept it."""
         query = {**MANAGER, "dryRun": "All"} if dry else MANAGER
         sent = self._sender.send(method, path, query, body, content)
         return sent if sent.ok else self.not_made(sent, right)
 
     def unknown(self, sent: SentRequest, right: str) -> Unknown:
-        """
-        Raises:
-            Unauthorized: nothing more can be asked.
-        """
+        """The response as an unknown fact, with the missing right. Raises Unauthorized: nothing more can be read."""
         error = self._refused(sent, right)
         return Unknown(f"to {right}, {sent.told}") if error is None else Unknown(error.message, right)
 
     def not_made(self, sent: SentRequest, right: str) -> NotMade:
-        """Raises: as `unknown`."""
+        """Why the change was not made. Raises: as `unknown`."""
         error = self._refused(sent, right)
         if error is not None:
             return NotMade(error.message, right)
@@ -300,29 +292,30 @@ class Cautious:
         return error
 
 
-# Objects of a live cluster that are created and never written over.
+# Objects that are created in a live cluster and never overwritten.
 
 
 _ESCALATES = "is attempting to grant RBAC permissions not currently held"
-"""Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""
+"""The creator of a role must hold its permissions (Kubernetes, RBAC: privilege escalation prevention)."""
 _RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}")
-"""How a rule is written that is not held: pkg/registry/rbac/validation, CompactString, its lists by Go's %q."""
+"""How the API server writes a rule that the user does not hold: pkg/registry/rbac/validation, CompactString, its lists
+by Go's %q."""
 
 
 class LiveObjectWriter:
-    """A `in_cluster.apply.PlacingGround`. Mutable: it holds connections."""
+    """A `in_cluster.apply.ObjectCreator`. Mutable: it holds connections."""
 
     def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender
 
     def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
-        """As `in_cluster.apply.PlacingGround.create`."""
+        """As `in_cluster.apply.ObjectCreator.create`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
         sent = self._sender.send("POST", _path(doc), query, doc, JSON)
         return None if sent.ok else _not_placed(sent, doc)
 
     def there(self, doc: Doc) -> Doc | Absent | Unknown:
-        """As `in_cluster.apply.PlacingGround.there`."""
+        """As `in_cluster.apply.ObjectCreator.there`."""
         sent = self._sender.send("GET", f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}", {}, None)
         if sent.code == 404:
             return Absent(sent.said)
@@ -331,7 +324,7 @@ class LiveObjectWriter:
         )
 
     def remove(self, doc: Doc) -> NotPlaced | None:
-        """As `in_cluster.apply.PlacingGround.remove`."""
+        """As `in_cluster.apply.ObjectCreator.remove`."""
         path = f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}"
         sent = self._sender.send("DELETE", path, {"propagationPolicy": "Background"}, None)
         return None if sent.ok or sent.code == 404 else _not_placed(sent, doc, "delete")
@@ -357,7 +350,7 @@ def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
 
 
 def _rights_in(said: str) -> Iterator[str]:
-    """As the tool names them: ``list nodes``, ``create pods/eviction``, ``get /metrics``."""
+    """The permissions in the message: ``list nodes``, ``create pods/eviction``, ``get /metrics``."""
     for groups, resources, verbs in _RULE.findall(said):
         for group in _words(groups) or [""]:
             for resource in _words(resources):
@@ -371,11 +364,11 @@ def _words(text: str) -> list[str]:
     return re.findall(r'"([^"]*)"', text)
 
 
-# ConfigMaps of a live cluster, applied by server-side apply as this tool's field manager.
+# ConfigMaps of a live cluster, written by server-side apply with the field manager of this tool.
 
 
 APPLY_PATCH = "application/apply-patch+yaml"
-"""JSON is YAML, too."""
+"""The body is JSON, which is valid YAML."""
 RIGHT = "patch configmaps"
 _CONFLICT = "FieldManagerConflict"
 _OWNER = re.compile(r'conflict with "([^"]*)"')
@@ -416,7 +409,7 @@ def _owner(message: str) -> str:
     return match.group(1) if match is not None else message
 
 
-# Asks the API server what we may do, before anything is done: as ``kubectl auth can-i`` does.
+# SelfSubjectAccessReviews: which permissions the user has, checked before a change, as ``kubectl auth can-i`` does.
 
 
 PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -425,22 +418,19 @@ _EVERYBODY = "The ClusterRole system:basic-user gives it to everybody who is sig
 
 
 def denied(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Permission, ...]:
-    """Those of `asked` that we do not have. Where the server does not answer that, it is found out when it is needed.
-
-    Raises:
-        ConfigError: a credential cannot be had.
-    """
+    """Those of `permissions` that the user does not have; without a decision of the server, the request itself will
+    show it. Raises ConfigError: a credential cannot be obtained."""
     return tuple(each for each in asked if _allowed(sender.send("POST", PATH, {}, _review(each))) is False)
 
 
 def reviewed(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Review, ...]:
-    """Each of `asked`, in its order. After a question without any answer no other is asked.
+    """A review of each of `permissions`, in order. After a request without an answer no further request is sent.
 
     Raises:
-        ConfigError: a credential cannot be had.
-        Unreachable: the first question got no answer.
+        ConfigError: a credential cannot be obtained.
+        Unreachable: the first request got no answer.
         Unauthorized: the credentials are not accepted.
-        Forbidden: not even that may be asked.
+        Forbidden: the user may not create access reviews.
     """
     found: list[Review] = []
     silent = ""
@@ -462,7 +452,8 @@ def reviewed(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Review
 
 
 def _decided(sent: SentRequest) -> bool | None:
-    """An error while it was evaluated may be why it is not allowed: that says nothing (SubjectAccessReviewStatus)."""
+    """None: unknown. A denial with an evaluation error is unknown: the error may be its cause
+    (SubjectAccessReviewStatus)."""
     allowed = _allowed(sent)
     return None if allowed is False and at(sent.doc, "status", "evaluationError") else allowed
 
@@ -473,7 +464,7 @@ def _allowed(sent: SentRequest) -> bool | None:
 
 
 def _why(sent: SentRequest) -> str:
-    """ "" where the server has decided."""
+    """Why there is no decision; "" where there is one."""
     if _decided(sent) is not None:
         return ""
     if not sent.code:

@@ -1,4 +1,5 @@
-"""What a server answered, and the errors that mean "this request was refused" rather than "no cluster"."""
+"""HTTP responses of the API server, and the errors for a refused request, as opposed to a cluster that cannot be
+reached."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ from .config import ApiAccess
 from .target import utc_now
 
 MOST_SAID = 4000
-"""Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""
+"""Characters of a message that are shown and stored: a body can have as many as fit into the largest answer."""
 
 NO_API = "Is this the address of a Kubernetes API, and is no proxy in between?"
 
 _MOST_READ = 1 << 16
-"""Characters of it that are looked through: what is cut off there is not shown."""
+"""Characters of a body that are decoded for a message; the rest is not shown."""
 
 
 class NotServed(ClusterError):
@@ -45,20 +46,20 @@ class ContinueTokenExpired(ClusterError):
 
 
 class RequestRefused(ClusterError):
-    """Any other refusal that trying again did not change."""
+    """Any other refusal that a retry did not change."""
 
 
 class Incomplete(Unreachable):
-    """The server was reached, but its answer did not come, or not whole."""
+    """The server was reached, but no complete answer came."""
 
 
 class ReadTimeout(Unreachable):
-    """All that was read took longer than --read-timeout together: nothing more can be asked."""
+    """All reads together took longer than --read-timeout: nothing more can be read."""
 
 
 @frozen
 class HttpAnswer(CachedProperties):
-    """Header names are lower-case. Its document is decoded once, when first asked for."""
+    """Header names are lower-case. `document` is decoded once, on first use."""
 
     status: int
     body: bytes
@@ -74,7 +75,7 @@ class HttpAnswer(CachedProperties):
 
     @property
     def is_text(self) -> bool:
-        """Plain text, or nothing at all: 204 has no type."""
+        """Plain text, or no body: a 204 has no type."""
         return self._media_type == "text/plain" or (self.status == 204 and not self.body)
 
     @property
@@ -83,19 +84,19 @@ class HttpAnswer(CachedProperties):
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The JSON object in it; nothing where it is none."""
+        """The JSON object in the body; {} where it is not one."""
         return _json_object(self.body) if self.is_json else {}
 
     @property
     def names_an_object(self) -> bool:
-        """Whether it is a Status that says of which object it speaks."""
+        """Whether it is a Status that names the object that it is about."""
         details = self.document.get("details")
         return self.document.get("kind") == "Status" and isinstance(details, dict) and bool(details.get("name"))
 
     @property
     def said(self) -> str:
-        """The message of a Status, also of one that comes as another type than JSON, or its reason where it has none;
-        else the beginning of what was sent."""
+        """The message of a Status, also of one with a content type other than JSON, or its reason where it has no
+        message; else the beginning of the body."""
         document = self.document or _json_object(self.body[:_MOST_READ])
         for told in (document.get("message"), document.get("reason")):
             if isinstance(told, str) and told:
@@ -103,12 +104,12 @@ class HttpAnswer(CachedProperties):
         return shown(" ".join(self.body[:_MOST_READ].decode("utf-8", "replace").split()))[:200]
 
     def retry_after(self, now: datetime) -> float | None:
-        """Seconds the server asks to wait (Retry-After: seconds or a date), None if it does not say."""
+        """Seconds that the server asks to wait (Retry-After: seconds or a date), None without that header."""
         value = self.headers.get("retry-after", "").strip()
         if value.isdecimal():
             return float(value)
         date = http_date(value)
-        # Measured by the server's own clock if it shows it.
+        # By the server's own clock where there is a Date header.
         return max(0.0, (date - (self.date or now)).total_seconds()) if date else None
 
 
@@ -121,7 +122,8 @@ def _json_object(body: bytes) -> Mapping[str, Any]:
 
 
 def shown(message: str) -> str:
-    """What another program says, as it is shown and kept: without the secrets that it was sent, and those of URLs."""
+    """The message of another program as it is shown and stored: without the secrets that this process sent, and without
+    those in URLs."""
     return addresses_in(without_held(message[:_MOST_READ]))[:MOST_SAID]
 
 
@@ -133,7 +135,7 @@ def http_date(text: str) -> datetime | None:
     return date.astimezone(timezone.utc) if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
-# Failures below HTTP, told in words: what failed, what to try, and whether trying again may help.
+# Errors below HTTP (DNS, TCP, TLS, proxy): the message, a hint, and whether a retry may help.
 
 
 _BEHIND = "Is the cluster's endpoint private? Then a VPN, a bastion or a proxy is needed to reach it."
@@ -142,9 +144,9 @@ _TIME_ERRORS = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, _HAS_EXPIRED
 
 
 def breakdown(error: Exception, server: str, proxy: str, seconds: float) -> tuple[Unreachable, bool]:
-    """`error` of urllib3 as ours, and True if another try may go better.
+    """The error of urllib3 as one of ours, and True if a retry may succeed.
 
-    `seconds` is how long the request was allowed to take, for the message of a timeout.
+    `timeout_s`: the time limit of the request, for the message of a timeout.
     """
     from urllib3 import exceptions
 
@@ -190,7 +192,7 @@ def breakdown(error: Exception, server: str, proxy: str, seconds: float) -> tupl
 
 
 def never_sent(error: Exception) -> bool:
-    """Whether there was no connection at all (to the server, or to the proxy): nothing of the request was sent."""
+    """Whether no connection was opened (to the server, or to the proxy), so that nothing of the request was sent."""
     from urllib3 import exceptions
 
     kinds = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError)
@@ -198,7 +200,7 @@ def never_sent(error: Exception) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what is wrapped in it: by chaining, as an argument, or as urllib3's attributes."""
+    """`error` and the errors wrapped in it: by chaining, as an argument, or as urllib3's attributes."""
     seen: set[int] = set()
     waiting: list[object] = [error]
     while waiting:
@@ -236,14 +238,14 @@ def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:
     return Untrusted(f"the certificate of {at} is not trusted: {refused.verify_message}", hint)
 
 
-# What a refusal means for the user: credentials that are not accepted, a right that is missing, no API at all.
+# Errors of HTTP responses: credentials that are not accepted, a missing permission, a server that is not an API server.
 
 
 def error_of(
     access: ApiAccess, answer: HttpAnswer, path: str, right: str, tries: int = 1, wanted: str = "JSON"
 ) -> ClusterError:
-    """What is wrong with an answer that is not 2xx with what was `wanted`. `right` is what RBAC calls the request, e.g.
-    ``list pods``; `tries`: so often it was answered like that."""
+    """The error of a response that is not 2xx with a body of the `expected_type`. `right` is the RBAC name of the
+    request, e.g. ``list pods``; `tries`: how often the server answered like that."""
     server = access.target.server.address
     if 200 <= answer.status < 300:
         kind = shown(answer.headers.get("content-type", "no content type"))
@@ -272,7 +274,7 @@ def error_of(
 
 
 def _forbidden(access: ApiAccess, answer: HttpAnswer, path: str, right: str) -> Forbidden:
-    """`missing` is "" where it is not a right that is missing but the credentials."""
+    """`missing` is "" where the credentials are missing, not a permission."""
     refused = f"{access.target.server.address} refuses {right or path}: {answer.said}"
     if "system:anonymous" in answer.said:
         return Forbidden(
@@ -294,14 +296,14 @@ def _unauthorized(access: ApiAccess, answer: HttpAnswer) -> Unauthorized:
     return Unauthorized(f"{access.target.server.address} does not accept {access.login}: {answer.said}", hint)
 
 
-# An answer over HTTP as a Status: the server's own document where there is one, else what can be told of it.
+# An HTTP response as a Status: the server's own document where there is one, else one made from code and body.
 
 
 def status_of(answer: HttpAnswer) -> ApiStatus | LostAnswer:
-    """`LostAnswer` where it is no answer of an API: a redirect, or a success that is no object in JSON. Nobody knows
-    what was done.
+    """`LostAnswer` where the response is not from an API server: a redirect, or a success whose body is not a JSON
+    object. Then the outcome of the request is unknown.
 
-    What is not a Status is a success without words, as the object that was patched.
+    A document that is not a Status, such as the patched object, is a success without a message.
     """
     if 300 <= answer.status < 400:
         return LostAnswer(
@@ -314,7 +316,7 @@ def status_of(answer: HttpAnswer) -> ApiStatus | LostAnswer:
         found = ApiStatus(answer.status, message="" if answer.status < 300 else answer.said)
     else:
         found = _told(answer.status, document)
-    # With the header's Retry-After where the document says nothing of it.
+    # With the Retry-After header where the document has no retryAfterSeconds.
     asked = None if found.ok else answer.retry_after(utc_now())
     details = found.details or Details()
     if not asked or details.retry_after_s:
@@ -323,7 +325,7 @@ def status_of(answer: HttpAnswer) -> ApiStatus | LostAnswer:
 
 
 def _told(code: int, document: Mapping[str, Any]) -> ApiStatus:
-    """The code is that of HTTP; some failures come as a 200 that says so inside."""
+    """The code is the one of HTTP; some failures come as a 200 whose document says that it failed."""
     if code < 300 and document.get("status") == "Failure":
         inner = document.get("code")
         code = inner if isinstance(inner, int) and inner >= 400 else 500

@@ -1,7 +1,7 @@
-"""Runs as the cluster keeps them: one ConfigMap that says where a run stands, and more that hold its entries.
+"""Runs in the cluster: for each run one ConfigMap with its state, and more with its journal entries.
 
-``eksdoc-run-ID`` is the head: the first entry, who leads, the phase. ``eksdoc-run-ID-000`` and so on are the chunks:
-each data key is a batch of lines that was written at once, and its name has the batch's place in the run.
+``eksdoc-run-ID`` is the head: the first entry, the leader, the phase. ``eksdoc-run-ID-000`` and so on are the chunks:
+each data key is a batch of lines that was written at once, and its name has the position of the batch in the run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .requests import (
     refused,
 )
 
-# ConfigMaps of one namespace: reads that are tried again until they are answered, and writes that are sent once.
+# ConfigMaps of one namespace: reads are retried until they are answered, writes are sent once.
 
 
 @frozen
@@ -59,8 +59,8 @@ class ConfigMaps:
         fence: Callable[[], object] = lambda: None,
         refused_s: float = 0.0,
     ) -> None:
-        """`fence` is asked before each try to read: what it raises, reading does, too. `refused_s`: so long it is asked
-        again where credentials or rights are refused, until that is believed."""
+        """`fence` is called before each try to read; its errors are passed on. `refused_s`: how long a refusal of
+        credentials or permissions is retried before it is believed."""
         self.namespace = namespace
         self.clock = clock
         self.tries = tries
@@ -70,16 +70,17 @@ class ConfigMaps:
         self._path = f"/api/v1/namespaces/{namespace}/configmaps"
 
     def get(self, name: str) -> ConfigMap | None:
-        """
+        """The ConfigMap; None where there is none.
+
         Raises:
-            JournalError: no answer, or a refusal, for as long as we are patient.
+            JournalError: no answer, or a refusal, until the retry limits were reached.
             Unauthorized, Forbidden
         """
         sent = self._read(f"{self._path}/{name}", {}, "get configmaps")
         return None if sent.code == 404 else config_map(sent.doc)
 
     def find(self, selector: str) -> Sequence[ConfigMap]:
-        """All at one moment, by their labels. Raises: as `get`."""
+        """The ConfigMaps with these labels, all of one moment. Raises: as `get`."""
         sent = self._read(self._path, {"labelSelector": selector}, "list configmaps")
         items = sent.doc.get("items", "") if sent.ok else None
         if not (items is None or isinstance(items, list)) or at(sent.doc, "metadata", "continue"):
@@ -92,7 +93,7 @@ class ConfigMaps:
         return self._sender.send("POST", self._path, MANAGER, body, JSON)
 
     def patch(self, name: str, version: str, annotations: Mapping[str, str], data: Doc) -> SentRequest:
-        """Refused with 409 where it has another version."""
+        """Refused with 409 where the ConfigMap has another resourceVersion."""
         meta: Doc = {"resourceVersion": version}
         if annotations:
             meta["annotations"] = dict(annotations)
@@ -100,10 +101,10 @@ class ConfigMaps:
         return self._sender.send("PATCH", f"{self._path}/{name}", MANAGER, body, MERGE_PATCH)
 
     def delete(self, name: str, uid: str) -> None:
-        """Exactly this one; one that is gone is fine. Raises: as `get`."""
+        """Delete exactly this ConfigMap; one that is gone already is fine. Raises: as `get`."""
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
         path, right = f"{self._path}/{name}", "delete configmaps"
-        # 409: another has its name by now.
+        # 409: another ConfigMap has this name by now.
         send = partial(self._sender.send, "DELETE", path, {}, body, JSON)
         sent = self.until(send, right, f"delete {name}", (404, 409))
         if not sent.ok and sent.code not in (404, 409):
@@ -112,9 +113,10 @@ class ConfigMaps:
     def until(
         self, send: Callable[[], SentRequest], right: str, what: str, also: Sequence[int] = (404,)
     ) -> SentRequest:
-        """The answer that is final, `also` those with one of these codes; the last one where none of them is.
+        """The first final response: a success, or one with a code of `accepted_codes`; the last response where none is
+        final.
 
-        Raises: as `check`.
+        Raises: as `check_response`.
         """
         sent = UNASKED
         for pause in self.tries.each(self.clock):
@@ -126,10 +128,10 @@ class ConfigMaps:
         return sent
 
     def check(self, sent: SentRequest, right: str, what: str, tried_s: float) -> None:
-        """`tried_s`: so long it had been tried before.
+        """`elapsed_s`: time since the first try.
 
         Raises:
-            Unauthorized, Forbidden, JournalError: trying again would not change this answer.
+            Unauthorized, Forbidden, JournalError: a retry would not change this response.
         """
         if error := refused(sent, right, self.namespace):
             if tried_s >= self._refused_s:
@@ -162,7 +164,8 @@ class ConfigMaps:
 
 
 def config_map(doc: Doc) -> ConfigMap:
-    """What a server sends, and what others may have done to it: no value of another form gets through."""
+    """The ConfigMap of a server's document, which other clients may have changed: values that are not texts become
+    texts."""
     data = _texts(at(doc, "data"))
     labels, annotations = _texts(at(doc, "metadata", "labels")), _texts(at(doc, "metadata", "annotations"))
     name, uid, version = (str(at(doc, "metadata", key) or "") for key in ("name", "uid", "resourceVersion"))
@@ -176,11 +179,11 @@ def _texts(found: object) -> Mapping[str, str]:
 RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
 HEAD, ENTRIES = "head", "entries"
 FULL = "eksdoc.io/full"
-"""The annotation of a chunk that is not written to any more: who goes on makes the next one, and only one can."""
+"""The annotation of a chunk that is full: a writer creates the next chunk, and only one writer can."""
 
 BEGUN, LEADER, PHASE, UPDATED, SAID = "begun", "leader", "phase", "updated", "said"
 WANTED, WANTED_BY = "wanted", "wantedBy"
-"""What somebody at another machine asks the leader for: a word of `RunPhase`, and who."""
+"""The request of a user on another machine to the leader: a value of `RunPhase`, and the user."""
 
 _CHUNK = re.compile(r"-([0-9]{3,9})")
 _BATCH = re.compile(r"([0-9]{6,12})\..*")
@@ -200,14 +203,15 @@ class StoredRun:
 
     @property
     def batches(self) -> int:
-        """So many may be there: the next one's place."""
+        """The number of the next batch."""
         return max((place + 1 for chunk in self.chunks for place in map(_place, chunk.data)), default=0)
 
 
 def head_name(run: str) -> str:
-    """
+    """The name of the head ConfigMap.
+
     Raises:
-        UsageError: it is no id of a run.
+        UsageError: `run` is not a run id.
     """
     if not is_run_id(run):
         raise UsageError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
@@ -223,7 +227,8 @@ def labels_of(run: str, part: str) -> Mapping[str, str]:
 
 
 def read_run(maps: ConfigMaps, run: str) -> StoredRun:
-    """
+    """The run with all of its entries.
+
     Raises:
         UsageError: there is no such run.
         JournalError, Unauthorized, Forbidden: it cannot be read.
@@ -248,7 +253,7 @@ def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
 
 
 def ask_run(maps: ConfigMaps, run: str, wanted: RunPhase, who: str) -> None:
-    """Ask whoever leads a run to pause it, go on with it or abort it; the last word counts.
+    """Ask the leader of a run to pause, continue or abort it; the last request counts.
 
     Raises:
         UsageError: there is no such run.
@@ -263,7 +268,8 @@ def ask_run(maps: ConfigMaps, run: str, wanted: RunPhase, who: str) -> None:
 
 
 def remove_run(maps: ConfigMaps, run: str) -> None:
-    """All of it, the head last: what is left of a removal that was broken off is listed, and can be removed.
+    """Delete all ConfigMaps of a run, the head last: a run whose removal was interrupted is still listed and can be
+    removed.
 
     Raises: as `read_run`.
     """
@@ -296,7 +302,7 @@ def _lines(of: ConfigMap, key: str) -> Entries:
 
 
 def _place(key: str) -> int:
-    """Of a batch; a key that is none of ours comes first, and its lines are read all the same."""
+    """The number of a batch; -1 for a key that is not of this tool: it comes first, and its lines are read too."""
     match = _BATCH.fullmatch(key)
     return int(match[1]) if match else -1
 
@@ -315,7 +321,7 @@ def _no_run(maps: ConfigMaps, run: str) -> UsageError:
 
 
 def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
-    """One of its parts, called `name`, or all of it. Raises: as `ConfigMaps.get`."""
+    """The error for the missing part `name`, or for a run that is missing altogether. Raises: as `ConfigMaps.get`."""
     what = f"the journal {name} is not in the cluster any more"
     done = "It was deleted. What was done stays done, and nothing more is done from here."
     if name != head_name(run) and maps.get(head_name(run)) is not None:
@@ -323,14 +329,14 @@ def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
     return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")
 
 
-# The port `ports.RunStore`: all runs of a cluster, as whoever does not lead them sees them.
+# The port `ports.RunStore`: all runs of a cluster, for processes that do not lead them.
 
 
 Told = TypeVar("Told")
 
 
 PATIENCE = RetryLimits(patience_s=6.0)
-"""Somebody waits for the answer."""
+"""A user waits for the answer."""
 
 
 class StoredRuns:
@@ -351,7 +357,8 @@ class StoredRuns:
         self._asked(lambda: remove_run(self._maps, run))
 
     def _asked(self, ask: Callable[[], Told]) -> Told:
-        """To a run that is under way it matters that nothing can be kept; here it is a cluster that does not answer."""
+        """A JournalError would be about the journal of a run that is under way; here it means that the cluster does not
+        answer."""
         try:
             return ask()
         except JournalError as error:
@@ -361,14 +368,14 @@ class StoredRuns:
         return self._lock.look()
 
 
-# What others ask of a run: its head is read now and then in a thread of its own, so that nothing waits for it.
+# Requests of other users to a run: a thread of its own polls the head, so that the run does not wait for it.
 
 
 LOOK_S = 3.0
 
 
 class WishListener:
-    """Used as ``with Asked(…) as asked: … asked.wanted``. `maps` is asked in another thread."""
+    """Used as ``with RunRequestListener(…) as listener: … listener.requested``. `maps` is used in another thread."""
 
     def __init__(self, maps: ConfigMaps, run: str, look_s: float = LOOK_S) -> None:
         self._maps = maps
@@ -377,20 +384,20 @@ class WishListener:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="asked of the run", daemon=True)
         self.wanted: tuple[str, str] = ("", "")
-        """A word of `RunPhase`, and who asked; two empty texts while nobody did."""
+        """A value of `RunPhase`, and the requesting user; two empty texts while there is no request."""
 
     def __enter__(self) -> WishListener:
         self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._over.set()  # and it is not waited for: an answer may take long
+        self._over.set()  # the thread is not joined: an answer may take long
 
     def _look(self) -> None:
         while not self._over.wait(self._look_s):
             try:
                 head = self._maps.get(self._name)
             except EksdocError:
-                continue  # who leads finds out by writing
+                continue  # the leader gets the same error when it writes
             if head is not None:
                 self.wanted = head.data.get(WANTED, ""), head.data.get(WANTED_BY, "")

@@ -1,4 +1,5 @@
-"""Single objects of a live cluster as they are, with who owns which of their fields."""
+"""Objects of a live cluster, unchanged and with their managedFields; also EC2NodeClasses, names for completion,
+CoreDNS."""
 
 from __future__ import annotations
 
@@ -38,10 +39,11 @@ _APPLIED = {resource.kind: resource for resource in kinds.APPLIED}
 
 
 class SingleObjects(ClusterReads):
-    """A `ports.ObjectReader` and an `AppliedReader`. Mutable: a connection, and which kinds a search found."""
+    """A `ports.ObjectReader` and an `AppliedReader`. Mutable: it holds a connection, and the resources that a search
+    found."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
-        """Raises: as `ClusterReads`."""
+        """Raises: as `ClusterReadClient`."""
         super().__init__(connection, around)
         self._found: dict[ObjectName, Resource] = {}
 
@@ -54,8 +56,8 @@ class SingleObjects(ClusterReads):
         return found
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `ports.ObjectReader.one`."""
-        # For some kinds there is the right to get one, of what was found elsewhere than in kube-system that to list.
+        """As `ports.ObjectReader.read_object`."""
+        # Some kinds are read with the right to get them; objects found outside kube-system with the right to list.
         single = of.kind in READ and (of not in self._found or of.namespace in ("", SYSTEM))
         resource = READ[of.kind] if single else self._found.get(of) or _APPLIED[of.kind]
         right = f"{VERB if single else LIST_VERB} {resource.full_name}"
@@ -74,7 +76,7 @@ class SingleObjects(ClusterReads):
         except Forbidden as error:
             return Unknown(error.message, right)
         if isinstance(meta := found.get("metadata"), dict):
-            meta.setdefault("managedFields", [])  # the server has none, which is not the same as not to have been shown
+            meta.setdefault("managedFields", [])  # the server has none; absent would mean that they were stripped
         return found
 
 
@@ -84,24 +86,24 @@ def _doc(body: bytes, of: ObjectName | str) -> Doc:
     return doc
 
 
-# All objects of one kind in one namespace of a live cluster, as they are: revisions of pod templates.
+# All objects of one kind in one namespace of a live cluster, unchanged: revisions of pod templates.
 
 
 LIST_VERB = "list"
 EVERY = ""
-"""Of all namespaces."""
+"""The `namespace` of a list over all namespaces."""
 
 
 class NamespaceLists(ClusterReads):
-    """A `ports.Histories`. Mutable: it holds a connection, and what it has read once."""
+    """A `ports.HistoryReader`. Mutable: it holds a connection, and each list that it has read."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
-        """Raises: as `ClusterReads`."""
+        """Raises: as `ClusterReadClient`."""
         super().__init__(connection, around)
         self._read: dict[tuple[Resource, str], tuple[Doc, ...] | Unknown] = {}
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `ports.Histories.listed`."""
+        """As `ports.HistoryReader.list_history`."""
         key = resource, namespace
         if key not in self._read:
             self._read[key] = self._listed(resource, namespace)
@@ -117,10 +119,10 @@ class NamespaceLists(ClusterReads):
             return Unknown(error.message)
 
 
-# Lists of a live cluster, page by page, as a rule with the metadata of objects alone.
+# Lists of a live cluster, page by page, by default with the metadata of objects alone.
 #
 # Source: kubernetes.io, "Kubernetes API Concepts" (alternate representations; PartialObjectMetadata): every resource
-# has it, and no right is needed but that to list.
+# supports it, and it needs no permission but list.
 
 
 ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -135,12 +137,12 @@ def listed(
     namespace: str = "",
     accept: str = ACCEPT,
 ) -> Iterator[Doc]:
-    """Of that namespace, or over all of them, in the newest version that is served, which is that of ``apiVersion``. A
-    page is asked for when the one before it is used up. `accept` "": whole objects.
+    """The objects of one namespace, or of all, in the newest version that the server serves; `apiVersion` of each says
+    which. A page is requested when the one before it is used up. `accept` "": complete objects.
 
     Raises:
-        NotServed: in none.
-        Forbidden, Refused, Expired, Unauthorized, Unreachable: as `Transport.get`.
+        NotServed: the server serves no version of the resource.
+        Forbidden, RequestRefused, ContinueTokenExpired, Unauthorized, Unreachable: as `Transport.get`.
     """
     whole = query or {}
     limited = {**whole, "limit": str(page)}
@@ -154,18 +156,18 @@ def listed(
                 return
             try:
                 items, token, size = _page(transport, form, {**limited, "continue": token}, namespace, accept)
-            except ContinueTokenExpired:  # what comes in one answer cannot expire; what came before comes again
+            except ContinueTokenExpired:  # a list in one answer cannot expire; earlier objects come again
                 items, token, size = _page(transport, form, whole, namespace, accept)
 
 
 _Page = tuple[list[Doc], str, int]
-"""Its objects, the token of the next one, and its bytes."""
+"""The objects of a page, the continue token of the next one, and the size of this one in bytes."""
 
 
 def _first(
     transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str, accept: str
 ) -> tuple[Resource, _Page]:
-    """In the newest version that is served."""
+    """The first page, in the newest version that the server serves."""
     *newer, oldest = resource.versions
     for form in newer:
         with suppress(NotServed):
@@ -182,19 +184,19 @@ def _page(transport: Transport, form: Resource, query: Mapping[str, str], namesp
         raise RequestRefused(f"the answer to {right} is no list of objects", _HINT)
     if accept and page.get("kind") != _KIND:
         raise RequestRefused(f"the server does not answer {right} with metadata alone", _HINT)
-    # A list names the kind once, and its items do not.
+    # A list has the kind once; its items do not have it.
     docs = [{**each, "kind": form.kind, "apiVersion": form.api_version} for each in items]
     return docs, text_at(page, "metadata", "continue"), len(body)
 
 
-# Karpenter's EC2NodeClasses of a live cluster, one by one: as they are, and patched.
+# Karpenter's EC2NodeClasses of a live cluster: read and patched one by one.
 
 
 _RIGHT = NODE_CLASSES.full_name
 
 
 class LiveNodeClasses:
-    """A `imds_probe.apply.NodeClasses`. Mutable: connections, and in which version the server has them."""
+    """An `imds_probe.apply.NodeClasses`. Mutable: it holds connections, and the API version that the server serves."""
 
     def __init__(self, transport: Transport, sender: ApiWriter) -> None:
         self._transport = transport
@@ -231,20 +233,21 @@ class LiveNodeClasses:
         self._transport.close()
 
 
-# Names of what a live cluster has, for completion: one short question each, whose answer has metadata alone.
+# Names of objects in a live cluster, for shell completion: one short request each, for metadata alone.
 
 
 MOST = 500
-"""So many are asked for, and no more: who has more types a letter, and the shell would ask first anyway."""
+"""At most so many names are read. A user with more types a letter, and the shell would ask before it shows them
+anyway."""
 
 _PATIENCE = RetryPolicy(tries=1, tries_to_connect=1, connect=5.0, silence=8.0)
 
 
 def names_of(connection: Connection, kind: NameKind, namespace: str, around: CredentialContext) -> tuple[Name, ...]:
-    """`namespace`: of pods and runs, "" for that of the context.
+    """Names of one kind for completion. `namespace`: that of pods and runs, "" for the one of the kubeconfig context.
 
     Raises:
-        EksdocError: they cannot be had.
+        EksdocError: the names cannot be read.
     """
     access = connect(connection, around)
     with closing(Transport(access, _PATIENCE)) as transport:
@@ -254,7 +257,7 @@ def names_of(connection: Connection, kind: NameKind, namespace: str, around: Cre
 
 
 def asked_of(transport: Transport, kind: NameKind, namespace: str) -> tuple[Name, ...]:
-    """Raises: as `names_of`."""
+    """As `names_of`, over an open connection. Raises: as `names_of`."""
     if kind is NameKind.NODES:
         return names.of_nodes((_name(doc), _labels(doc)) for doc in _some(transport, kinds.NODES))
     if kind is NameKind.NODE_GROUPS:
@@ -267,7 +270,7 @@ def asked_of(transport: Transport, kind: NameKind, namespace: str) -> tuple[Name
         return _plain(map(_name, _some(transport, kinds.NAMESPACES)))
     if kind in (NameKind.PODS_ANYWHERE, NameKind.BUDGETS):
         return _plain(map(_whole, _some(transport, kinds.BUDGETS if kind is NameKind.BUDGETS else kinds.PODS)))
-    return ()  # the cluster does not know them
+    return ()  # not names of objects in a cluster
 
 
 def _some(transport: Transport, resource: Resource, namespace: str = "", **query: str) -> Iterator[Doc]:
@@ -275,7 +278,8 @@ def _some(transport: Transport, resource: Resource, namespace: str = "", **query
 
 
 def _pools(transport: Transport) -> list[str]:
-    """None where there is no Karpenter, or they may not be listed: those that have nodes are known by these."""
+    """The names of Karpenter NodePools; empty where Karpenter is absent or listing is forbidden. Node labels still name
+    the NodePools that have nodes."""
     try:
         return [name for name in map(_name, _some(transport, kinds.NODE_POOLS)) if name]
     except EksdocError:
@@ -283,7 +287,7 @@ def _pools(transport: Transport) -> list[str]:
 
 
 def _runs(transport: Transport, namespace: str) -> tuple[Name, ...]:
-    """The latest first."""
+    """The ids of runs, the latest first."""
     heads = _some(transport, kinds.CONFIG_MAPS, namespace, labelSelector=f"{PART_LABEL}={HEAD}")
     found = {_labels(doc).get(RUN_LABEL, ""): text_at(doc, "metadata", "creationTimestamp") for doc in heads}
     runs = sorted(found.items(), key=lambda each: each[1], reverse=True)
@@ -310,7 +314,7 @@ def _labels(doc: Doc) -> Mapping[str, str]:
     return {key: value for key, value in labels.items() if isinstance(key, str) and isinstance(value, str)}
 
 
-# CoreDNS of a live cluster: its service, endpoints and pods as they stand, and what may be done to it.
+# CoreDNS of a live cluster: its Service, endpoints and pods, and the actions on them.
 
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
@@ -319,7 +323,7 @@ _OF_SERVICE = {"labelSelector": f"kubernetes.io/service-name={SERVICE}"}
 
 
 class CoreDns:
-    """A `coredns_lameduck.measurement.Dns`. Mutable: it holds a connection."""
+    """A `coredns_lameduck.measurement.CorednsAccess`. Mutable: it holds a connection."""
 
     def __init__(
         self, access: ApiAccess, patience: RetryPolicy, clock: Clock, tries: RetryLimits = RetryLimits()
@@ -327,7 +331,7 @@ class CoreDns:
         self._server = Cautious(access, patience, SYSTEM, clock, tries)
 
     def service(self) -> DnsService | Absent | Unknown:
-        """As `coredns_lameduck.measurement.Dns.service`."""
+        """As `coredns_lameduck.measurement.CorednsAccess.service`."""
         sent = self._server.asked("GET", f"{_CORE}/services/{SERVICE}")
         if not sent.ok:
             return self._absent(sent, "get services")
@@ -337,7 +341,7 @@ class CoreDns:
         return DnsService(tuple(addresses), _port(spec.get("ports") or ()))
 
     def workload(self) -> DnsWorkload | Absent | Unknown:
-        """As `coredns_lameduck.measurement.Dns.workload`."""
+        """As `coredns_lameduck.measurement.CorednsAccess.workload`."""
         sent = self._server.asked("GET", f"{_APPS}/deployments/{NAME}")
         if not sent.ok:
             return self._absent(sent, "get deployments.apps")
@@ -345,7 +349,7 @@ class CoreDns:
         return DnsWorkload(str(sent.doc["metadata"].get("uid") or ""), 1 if replicas is None else int(replicas))
 
     def stand(self) -> DnsStand | Unknown:
-        """As `coredns_lameduck.measurement.Dns.stand`."""
+        """As `coredns_lameduck.measurement.CorednsAccess.stand`."""
         pods = self._server.once(f"{_CORE}/pods", {"labelSelector": SELECTOR})
         if not pods.ok:
             return self._server.unknown(pods, "list pods")
@@ -356,7 +360,7 @@ class CoreDns:
         return DnsStand(pods.date or utc_now(), tuple(map(_pod, pods.doc.get("items") or ())), serving, port)
 
     def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
-        """As `coredns_lameduck.measurement.Dns.restart`: the uid is a precondition."""
+        """As `coredns_lameduck.measurement.CorednsAccess.restart`; the UID is a precondition."""
         now = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
         patch: Doc = {
             "metadata": {"uid": of.uid},
@@ -367,8 +371,8 @@ class CoreDns:
         return done if isinstance(done, NotMade) else None
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
-        """As `coredns_lameduck.measurement.Dns.evict`. Without the UID a pod that came in its place would be
-        evicted."""
+        """As `coredns_lameduck.measurement.CorednsAccess.evict`. The UID is a precondition: without it a replacement
+        pod of the same name would be evicted."""
         options: Doc = {"preconditions": {"uid": pod.uid}} | ({"dryRun": ["All"]} if dry else {})
         meta = {"name": pod.name, "namespace": SYSTEM}
         body: Doc = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta, "deleteOptions": options}
@@ -380,12 +384,13 @@ class CoreDns:
 
 
 def _port(ports: Iterable[Mapping[str, Any]]) -> int:
-    """That of UDP; of TCP it is the same wherever DNS is served."""
+    """The UDP port of DNS; TCP has the same wherever DNS is served."""
     return next((int(each["port"]) for each in ports if each.get("protocol") == "UDP" and each.get("port")), 53)
 
 
 def _serving(items: Iterable[Doc]) -> frozenset[str]:
-    """A pod that is being deleted is not ready there, whatever its probes say (discovery/v1 EndpointConditions)."""
+    """The addresses of ready endpoints. A pod that is being deleted is not ready there, whatever its probes say
+    (discovery/v1 EndpointConditions)."""
     every = [each for item in items for each in item.get("endpoints") or ()]
     ready = [each for each in every if (each.get("conditions") or {}).get("ready") is not False]
     return frozenset(str(address) for each in ready for address in each.get("addresses") or ())
@@ -395,7 +400,7 @@ def _pod(item: Doc) -> DnsPod:
     meta, status = item["metadata"], item.get("status") or {}
     addresses = [str(each["ip"]) for each in status.get("podIPs") or () if each.get("ip")]
     conditions = {each.get("type"): each.get("status") for each in status.get("conditions") or ()}
-    # The deletion timestamp is that of the request and the grace period (meta/v1 ObjectMeta).
+    # The deletion timestamp is the time of the request plus the grace period (meta/v1 ObjectMeta).
     deadline = parsed(meta.get("deletionTimestamp"))
     return DnsPod(
         str(meta["name"]),
@@ -408,19 +413,20 @@ def _pod(item: Doc) -> DnsPod:
     )
 
 
-# CoreDNS' pods of a live cluster: which there are, what their metrics say, and what they printed since a moment ago.
+# The CoreDNS pods of a live cluster, their metrics and their recent logs.
 #
-# Metrics are asked for by way of the API server (pods/proxy): nobody else reaches a pod's port from a laptop. The
-# kubelet counts the seconds of a log by its own clock, so that this machine's may be wrong (core/v1 PodLogOptions,
+# Metrics are read through the API server (pods/proxy), because a laptop cannot reach the port of a pod directly. The
+# kubelet counts the seconds of a log by its own clock, so this machine's clock may be wrong (core/v1 PodLogOptions,
 # sinceSeconds).
 
 
 GET_PROXY, GET_LOG = "get pods/proxy", "get pods/log"
-"""The rights this needs, in the namespace of CoreDNS."""
+"""The permissions that this needs, in the namespace of CoreDNS."""
 
 CONTAINER = "coredns"
 MOST_BYTES = 1 << 20
-"""Of a log. One that is longer is cut off at its end, so that what came last is not in it: nothing follows from it."""
+"""Of one log. The server truncates a longer log at its end, so its newest lines are missing and no conclusion is
+drawn."""
 _AT_ONCE = 8
 
 
@@ -436,7 +442,7 @@ class ResolverPods(ClusterReads):
         around: CredentialContext | None = None,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """`listed`: the pods, now. Raises: as `ClusterReads`."""
+        """`list_pods` returns the pods of now. Raises: as `ClusterReadClient`."""
         super().__init__(connection, around)
         self._listed = listed
         self._most_bytes = most_bytes

@@ -1,7 +1,6 @@
-"""One server and one user: what is left of kubeconfig files once context and flags have chosen.
+"""The API server and user that remain of the kubeconfig files once context and flags are applied.
 
-Paths are absolute or relative to the working folder, never to a kubeconfig file any more. Secrets do not
-show in `repr`.
+Paths are absolute or relative to the working folder, no longer to a kubeconfig file. Secrets are not in `repr`.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.held_secrets import hold
 from kubectl_eksdoc.kubernetes.guards import address
 
-# The credential in use: got once, shared by all threads, renewed when it ends or the server refuses it.
+# The credential in use: fetched once, shared by all threads, renewed when it expires or the server refuses it.
 #
 # The official client renews a token that has less than five minutes left before every single request and
-# without a lock; here a credential is used until it ends, and one thread renews for all. Whatever asks this cluster in
-# one process shares it (`SharedCredentials`): a plugin may take seconds, and ask its user for a code.
+# without a lock; here a credential is used until it expires, and one thread renews it for all. All connections of one
+# process to a cluster share it (`SharedCredentials`): a plugin may take seconds, and ask its user for a code.
 
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
@@ -36,7 +35,7 @@ _LARGEST = 1 << 20
 
 @frozen
 class Credential:
-    """`authorization` is the header's value ("" for none); certificate and key are PEM texts of a plugin."""
+    """`authorization` is the value of the header ("" for none); certificate and key are PEM texts from a plugin."""
 
     authorization: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -49,7 +48,7 @@ Source = Callable[[], Credential]
 
 class Credentials:
     """A source of credentials with its cache and lock. Safe to use from several threads: while one of them fetches, the
-    others wait, and what comes of it is theirs, too."""
+    others wait, and get the same result."""
 
     def __init__(self, source: Source, now: Callable[[], datetime]) -> None:
         self._source = source
@@ -57,14 +56,14 @@ class Credentials:
         self._lock = threading.Lock()
         self._current: Credential | None = None
         self._until: datetime | None = None
-        self._fetched = 0  # so often it was tried
-        self._failed: ClusterError | None = None  # the last time
+        self._fetched = 0  # number of tries
+        self._failed: ClusterError | None = None  # of the last try
 
     def current(self) -> Credential:
-        """The one to use now.
+        """The credential to use now.
 
         Raises:
-            ConfigError, Unauthorized: it cannot be had.
+            ConfigError, Unauthorized: it cannot be obtained.
         """
         before = self._fetched
         with self._lock:
@@ -73,8 +72,8 @@ class Credentials:
             return self._current
 
     def renewed(self, refused: Credential) -> tuple[Credential, bool]:
-        """A newer one than `refused`, and whether it was fetched just now: another thread may have renewed it long
-        before. Raises: as `current`."""
+        """A newer credential than `refused`, and whether it was fetched just now: another thread may have renewed it
+        long before. Raises: as `current`."""
         before = self._fetched
         with self._lock:
             if self._current is not None and self._current is not refused:
@@ -82,8 +81,8 @@ class Credentials:
             return self._fetch(before), True
 
     def _fetch(self, before: int) -> Credential:
-        """`before`: so often it had been tried when this was asked for. What failed meanwhile has failed for all who
-        waited; who asks later tries again."""
+        """`fetches_before`: the number of tries when the caller asked. A failure since then counts for all callers that
+        waited; a later caller tries again."""
         if self._failed is not None and self._fetched != before:
             raise type(self._failed)(self._failed.message, self._failed.hint) from self._failed
         try:
@@ -95,14 +94,14 @@ class Credentials:
             self._fetched += 1
         hold(fresh.authorization.partition(" ")[2], fresh.key)
         self._current = fresh
-        # One that comes already expired tells of a clock that differs: used until the server refuses it.
+        # A credential that arrives expired is due to a clock that differs: it is used until the server refuses it.
         ends = fresh.expires_at
         self._until = ends if ends is not None and ends > self._now() else None
         return fresh
 
 
 NO_HEADER = re.compile(r"[^\t\x20-\x7e\xa0-\xff]")
-"""Matches a character that the value of a header has not (RFC 9110, section 5.5; Python sends Latin-1)."""
+"""Matches a character that is invalid in a header value (RFC 9110, section 5.5; Python sends Latin-1)."""
 
 
 def _usable(fresh: Credential) -> Credential:
@@ -115,8 +114,8 @@ def _usable(fresh: Credential) -> Credential:
 
 
 class SharedCredentials:
-    """One `Credentials` for each login (a value that says how it is made), whoever asks for it. Safe to use from
-    several threads."""
+    """One `Credentials` for each login (a value that identifies how the credential is obtained), shared by all callers.
+    Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -134,7 +133,7 @@ def fixed(credential: Credential) -> Source:
 
 
 def from_file(path: str, now: Callable[[], datetime]) -> Source:
-    """A bearer token that something else rotates, such as a service account's."""
+    """A bearer token from a file that another process rotates, such as that of a service account."""
 
     def read() -> Credential:
         try:
@@ -154,7 +153,7 @@ def from_file(path: str, now: Callable[[], datetime]) -> Source:
 
 @frozen
 class ServerEntry:
-    """`ca_data` is PEM; it wins over `ca_file`. No CA at all means the roots of this machine."""
+    """`ca_data` is PEM; it wins over `ca_file`. Without a CA, the root certificates of this machine apply."""
 
     url: str = field(repr=False)
     ca_file: str = ""
@@ -165,11 +164,11 @@ class ServerEntry:
     disable_compression: bool = False
     exec_config: Any = field(
         default=None, repr=False
-    )  # what the cluster's `client.authentication.k8s.io/exec` extension holds
+    )  # the content of the cluster's `client.authentication.k8s.io/exec` extension
 
     @property
     def address(self) -> str:
-        """Of the server, for messages and for what is stored."""
+        """The address of the server, for messages and stored data."""
         return address(self.url)
 
     @property
@@ -179,7 +178,7 @@ class ServerEntry:
 
 _HIDDEN = "…"
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z-]*|-[A-Za-z]")
-"""A longer one with a single dash may be a letter and its value."""
+"""A longer word with a single dash may be a letter and its value."""
 _SUBCOMMAND = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _NAMING = frozenset(
     ("--cluster", "--cluster-id", "--cluster-name", "--output", "--profile", "--region", "--role", "--role-arn", "-i")
@@ -188,12 +187,12 @@ _SECRET = re.compile(r"(?i)pass|pwd|secret|token|key|credential")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable or a field called so holds one."""
+    """Whether a variable or a field of this name holds a secret."""
     return _SECRET.search(name) is not None
 
 
 _SHORTEST = 4
-"""Shorter values are words that messages have as well."""
+"""Shorter values are words that also occur in ordinary messages."""
 
 
 @frozen
@@ -214,7 +213,8 @@ class ExecPlugin:
         return " ".join((self.command, *self._words()))
 
     def without_secrets(self, text: str) -> str:
-        """What the plugin writes, without those of its arguments and variables that `line` does not have."""
+        """The output of the plugin without those of its arguments and variables that `safe_command_line` does not
+        show."""
         shown = self.line.split()
         values = (*self.args, *(value for name, value in self.env if is_secret(name)))
         parts = (part for value in values for part in (value, value.partition("=")[2]))
@@ -237,7 +237,7 @@ class ExecPlugin:
 
 @frozen
 class Impersonation:
-    """Whom to act as; `extra` holds (key, value) pairs."""
+    """The user to impersonate; `extra` holds (key, value) pairs."""
 
     user: str = ""
     uid: str = ""
@@ -247,7 +247,7 @@ class Impersonation:
 
 @frozen
 class UserEntry:
-    """How to prove who we are. Certificate and key data are PEM and win over the files."""
+    """The credentials of a kubeconfig user. Certificate and key data are PEM and win over the files."""
 
     token: str = field(default="", repr=False)
     token_file: str = ""
@@ -267,8 +267,8 @@ class UserEntry:
 
 @frozen
 class KubeTarget:
-    """The names are those of the kubeconfig entries; "" when there is none (in-cluster, --server alone). `namespace`
-    is the context's own, for what is named without one."""
+    """The names are those of the kubeconfig entries; "" where there is none (in-cluster, --server alone). `namespace`
+    is the one of the context, for objects that are named without a namespace."""
 
     context: str
     cluster_name: str
@@ -278,12 +278,12 @@ class KubeTarget:
     namespace: str = ""
 
 
-# What kubectl takes from the process around it, as one value, so that tests need no real process.
+# The inputs that kubectl takes from its process, as one value, so that tests need no real process.
 
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 ELSEWHERE = "EKSDOC_SERVICE_ACCOUNT"
-"""The environment variable that names another folder than that; like it, it counts only where no kubeconfig is."""
+"""The environment variable that names another folder than `SERVICE_ACCOUNT`; both apply only without a kubeconfig."""
 
 
 def utc_now() -> datetime:
@@ -296,8 +296,9 @@ def _silent(_text: str) -> None:
 
 @frozen
 class CredentialContext:
-    """`interactive`: stdin is a terminal on which somebody can answer. `say` shows what a credential plugin asks its
-    user, as it comes. `logins`: what plugins gave already. `read_time`: how long the cluster has been read."""
+    """`interactive`: stdin is a terminal at which a user can answer. `show_prompt` shows the prompts of a credential
+    plugin as they come. `shared_credentials`: credentials that plugins returned already. `read_time`: how long the
+    cluster has been read."""
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     home: str = ""
@@ -310,15 +311,15 @@ class CredentialContext:
 
 
 _LOGINS = SharedCredentials()
-"""Those of this process: however many connections it makes, a plugin is run once."""
+"""Those of this process: a plugin is run once, however many connections there are."""
 
 _READ_TIME = ReadTime()
-"""That of this process, which observes one cluster at a time, over however many connections."""
+"""That of this process, which observes one cluster at a time, over any number of connections."""
 
 
 def _can_be_asked(stdin: TextIO | None) -> bool:
-    """Whether somebody sits there and lines are read: screens take their terminal out of canonical mode, so that what a
-    plugin asks would be drawn over them, and its answer be their keys."""
+    """Whether a user can answer a prompt line by line. Screens take the terminal out of canonical mode: a prompt of a
+    plugin would be drawn over them, and the answer would be taken for their keys."""
     if stdin is None or not stdin.isatty():
         return False
     try:
@@ -327,13 +328,13 @@ def _can_be_asked(stdin: TextIO | None) -> bool:
         return True
     try:
         return bool(termios.tcgetattr(stdin.fileno())[3] & termios.ICANON)
-    except (OSError, ValueError, termios.error):  # nothing is known of it
+    except (OSError, ValueError, termios.error):  # the mode is unknown
         return True
 
 
 def of_this_process() -> CredentialContext:
     def say(text: str) -> None:
-        # What cannot be shown must not end the thread that listens to the plugin.
+        # A text that cannot be shown must not end the thread that reads the output of the plugin.
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
             sys.stderr.flush()

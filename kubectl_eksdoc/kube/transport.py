@@ -1,4 +1,4 @@
-"""GET requests that end in an answer or in one of our errors: retries, refreshed credentials, time limits."""
+"""GET requests with retries, renewed credentials and time limits; they end in a response or in one of our errors."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .responses import HttpAnswer, ReadTimeout, RequestRefused
 from .target import CredentialContext, of_this_process, utc_now
 
 TELL_S = 60.0
-"""So often it is told that a server is waited for."""
+"""Interval of the messages about a server that does not answer."""
 
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 
 
 class Transport:
-    """One cluster's API, for reading. Safe to use from several threads."""
+    """The API of one cluster, for reading. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class Transport:
         together: bool = True,
         waiting: OutageLimits | None = None,
     ) -> None:
-        """`together`: what it reads counts for --read-timeout; not where it reads now and then for as long as something
-        goes on. `waiting`: a server that has answered before and does not answer now is asked again for so long, in the
-        place of a few times, and --read-timeout is no shorter than that."""
+        """`counts_read_time`: its reads count for --read-timeout; False for reads that recur as long as a run lasts.
+        `outage_limits`: how long a server is retried that has answered before and does not answer now, instead of a few
+        tries; --read-timeout is no shorter than that."""
         self.access = access
         self._patience = patience or RetryPolicy()
         self._timing = timing or real_timing()
@@ -65,23 +65,23 @@ class Transport:
         of_text: bool = False,
         accept: str = "",
     ) -> HttpAnswer:
-        """The server's 2xx answer. `right` is what RBAC calls this request, e.g. ``list pods``; `of_text`: it is plain
-        text instead of JSON; `accept`: in which form it is wanted, "" for the usual one.
+        """The 2xx response of the server. `right` is the RBAC name of this request, e.g. ``list pods``; `as_text`: the
+        body is plain text instead of JSON; `accept`: the wanted media type, "" for the usual one.
 
         Raises:
-            Unauthorized: the credentials are refused, or the plugin that makes them failed.
+            Unauthorized: the credentials are refused, or the credential plugin failed.
             Forbidden: `missing` is `right`, or "" where no credentials were sent.
-            NotServed, Expired: 404 and 410; Absent: it is one object that is not there.
-            Refused: another refusal, after retries.
-            Unreachable: no connection, or (Incomplete) no whole answer, after retries; ReadTimeout: nothing more may
-                be read.
-            ConfigError: a credential or certificate cannot be had.
+            NotServed, ContinueTokenExpired: 404 and 410; ObjectNotFound: a single object does not exist.
+            RequestRefused: another refusal, after retries.
+            Unreachable: no connection, or (Incomplete) no complete response, after retries; ReadTimeout: nothing more
+                may be read.
+            ConfigError: a credential or certificate cannot be obtained.
         """
         with self.counted():
             return self._answer(path, self._exchanges.url(path, query), right, of_text, accept)
 
     def counted(self) -> AbstractContextManager[None]:
-        """What is done within it is a part of --read-timeout: also what is made of the pages of a list."""
+        """Time in this context counts for --read-timeout, also the time to decode the pages of a list."""
         return self.access.read_time.counted()
 
     def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> HttpAnswer:
@@ -116,8 +116,8 @@ class Transport:
             self._pause(own if asked is None else min(asked, patience.longest_retry_after))
 
     def _in_time(self, ask: Callable[[], HttpAnswer]) -> HttpAnswer:
-        """With all that comes before a request: a plugin that gives credentials, the name and the addresses of the
-        server."""
+        """Send within the read timeout, including the steps before a request: the credential plugin, and the DNS lookup
+        of the server."""
         left_s, now = self._left_s(), self._timing.monotonic
         if left_s == inf:
             return ask()
@@ -127,7 +127,7 @@ class Transport:
             raise self._too_long() from error
 
     def _pause(self, seconds: float) -> None:
-        """Raises ReadTimeout: nothing could be read after it."""
+        """Raises ReadTimeout: no time for a read would remain after it."""
         if seconds >= self._left_s():
             raise self._too_long()
         self._timing.sleep(seconds)
@@ -146,7 +146,7 @@ class Transport:
 
 
 class _Waits:
-    """Mutable: for one request, which has failed a few times."""
+    """The outage of the server, for one request that has failed a few times. Mutable."""
 
     def __init__(self, waiting: OutageLimits | None, timing: Timing) -> None:
         self._waiting = waiting
@@ -155,7 +155,7 @@ class _Waits:
         self._told_s = -inf
 
     def on(self, why: str) -> bool:
-        """Whether it is to be sent again."""
+        """Whether the request is to be sent again."""
         waiting, now_s = self._waiting, self._timing.monotonic()
         if waiting is None or now_s - self._begun_s >= waiting.away_s:
             return False
@@ -165,10 +165,10 @@ class _Waits:
         return True
 
 
-# Starts requests ahead of their use, so that many small lists do not each cost a round trip.
+# Requests that start ahead of their use, so that many small lists do not each cost a round trip.
 #
-# Results come in the order of the questions, hence the same cluster always gives the same facts. Threads are
-# daemons: after Ctrl-C nobody waits for a server that does not answer.
+# Results come in the order of the requests, so the same cluster always gives the same facts. Threads are daemons: after
+# Ctrl-C the process does not wait for a server that does not answer.
 
 
 Item = TypeVar("Item")
@@ -176,9 +176,9 @@ Result = TypeVar("Result")
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item], width: int) -> Iterator[Callable[[], Result]]:
-    """For each item a function that waits for ``work(item)`` and returns or raises what it did.
+    """For each item a function that waits for ``work(item)`` and returns or raises its outcome.
 
-    At most `width` are under way or wait to be fetched, which bounds the memory they hold.
+    At most `parallel` calls run or wait to be fetched, which bounds the memory that they hold.
     """
     waiting = iter(items)
     started: deque[Future[Result]] = deque()
@@ -200,11 +200,11 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item], width: int) 
 def _run(future: Future[Result], work: Callable[[Item], Result], item: Item) -> None:
     try:
         future.set_result(work(item))
-    except BaseException as error:  # it belongs to whoever asks for the result
+    except BaseException as error:  # raised where the result is fetched
         future.set_exception(error)
 
 
-# The pages of one list: they must come to an end.
+# The pages of one list, with limits, so that a list without an end is refused.
 #
 # Source: kubernetes.io, "Kubernetes API Concepts" (retrieving large results sets in chunks): a continue token stands
 # for the rest of a list, and only a page that was filtered has no objects and a token.
@@ -217,11 +217,12 @@ LIST_BYTES = 4 << 30
 """Of all pages together: 150,000 pods, the most that Kubernetes supports, have some 2 GiB."""
 
 LONGEST_TOKEN = 1 << 16
-"""It is sent back in the address, of which servers take about a MiB. Real ones have some 200 characters."""
+"""The token is sent back in the URL, and servers accept about 1 MiB. Real tokens have some 200 characters."""
 
 
 class Paging:
-    """Mutable: it counts. `of` is what is listed, `until_s` (of `monotonic`) when its last page must be there."""
+    """Mutable: it counts. `resource_name` is what is listed, `deadline_s` (of `monotonic`) when its last page must be
+    there."""
 
     def __init__(self, of: str, until_s: float = inf) -> None:
         self._of = of
@@ -231,10 +232,10 @@ class Paging:
         self._bytes = 0
 
     def check(self, token: str, objects: int, size: int) -> None:
-        """A page came with so many objects and bytes, and `token` for the next one, "" where it is the last.
+        """Count a page with so many objects and bytes; `token` is the continue token of the next page, "" for the last.
 
         Raises:
-            Refused: the list has no end, or none that would be waited for.
+            RequestRefused: the list does not end, or not within the limits.
         """
         self._bytes += size
         self._empty += not objects
@@ -257,11 +258,11 @@ class Paging:
             self._tokens.add(token)
 
 
-# What reads a cluster over a connection of its own, and takes what it may not read for unknown.
+# Readers of a cluster with a connection of their own; an object that the user may not read is `Unknown`.
 
 
 class ClusterReads:
-    """Mutable: it holds a connection. `patience`: where it waits less than others do."""
+    """Base class. Mutable: it holds a connection. `default_retry_policy`: for subclasses that wait less."""
 
     patience = RetryPolicy()
 
@@ -283,14 +284,15 @@ class ClusterReads:
 
 
 HASTY = RetryPolicy(tries=2, tries_to_connect=2)
-"""A kubelet that does not answer its API server is no reason to wait: others tell as much."""
+"""Few tries: a kubelet that does not answer its API server is no reason to wait, other pods give the same
+information."""
 
 
 def answer_of(read: Callable[[], Result], right: str) -> Result | Absent | Unknown:
-    """What is `read`, which needs that right.
+    """The result of `read`, which needs the permission `right`.
 
     Raises:
-        Unauthorized, Unreachable: nothing more can be asked.
+        Unauthorized, Unreachable: nothing more can be read.
     """
     try:
         return read()
@@ -303,6 +305,6 @@ def answer_of(read: Callable[[], Result], right: str) -> Result | Absent | Unkno
 
 
 def pod_path(pod: str) -> str:
-    """Of ``namespace/name``."""
+    """The API path of ``namespace/name``."""
     namespace, _, name = pod.partition("/")
     return f"{PODS.path_in(quote(namespace, safe=''))}/{quote(name, safe='')}"

@@ -1,7 +1,7 @@
-"""One resource, listed and then followed for as long as the field is open, whatever happens to the connection.
+"""The watch of one resource: listed, then watched for as long as the backend is open, across lost connections.
 
-A watch goes on from the last version it was told. Where the server has forgotten that version (410), where an object
-cannot be understood, and where nothing comes of it, the resource is listed anew.
+A watch continues from the last resourceVersion that it received. The resource is listed again where the server has
+forgotten that version (410), where an object cannot be decoded, and after several watches without an event.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .responses import (
     RequestRefused,
 )
 
-# One watch's connection: opened from a version on, and read as whole lines.
+# The connection of one watch: opened from a resourceVersion on, and read line by line.
 #
 # Source: kubernetes.io/docs/reference/using-api/api-concepts (watch, bookmarks, timeoutSeconds).
 
@@ -39,10 +39,10 @@ LONGEST_LINE = 64 << 20
 
 @frozen
 class WatchTimes:
-    """Seconds. A server is asked to end each watch after `each` (a little less, by chance, that not all end at once):
-    it sends a bookmark 2 s before, so that a connection that is silent for `grace` longer leads nowhere. That is how
-    long a run may be blind without knowing, hence short. `answer`: until a watch must have begun. `away`: without a
-    watch that works, until that is told."""
+    """Seconds. A server is asked to end each watch after `watch_s` (a little less, by chance, so that not all end at
+    once). It sends a bookmark 2 s before, so a connection that is silent for `grace_s` longer is dead. This is how long
+    a run may be blind without knowing, so it is short. `response_s`: time limit for the begin of a watch.
+    `report_after_s`: how long a watch may not work before that is reported."""
 
     each: float = 60.0
     grace: float = 5.0
@@ -60,10 +60,11 @@ class Streams:
 
     @contextmanager
     def opened(self, version: int) -> Iterator[Iterator[list[bytes]]]:
-        """Lines as they come, several at once where they did; they end with the watch's time, or the connection's.
+        """Lines as they come, several at once where they came together, until the watch or its connection ends.
 
         Raises, here and while iterating:
-            ClusterError: it is refused or cannot be reached; Expired: the version is too old.
+            ClusterError: the watch is refused, or the server cannot be reached; ContinueTokenExpired: the version is
+                too old.
             BadObject: a line has no end.
         """
         exchanges, following = self._exchanges, self._following
@@ -93,7 +94,7 @@ class Streams:
         rest = b""
         while data := self._read(stream):
             lines = (rest + data).split(b"\n")
-            rest = lines.pop()  # what is not ended is not told: it comes again
+            rest = lines.pop()  # an incomplete line is not returned: its event comes again
             if lines:
                 yield lines
             if len(rest) > LONGEST_LINE:
@@ -107,15 +108,16 @@ class Streams:
             raise error from failure.__cause__
 
 
-# Whether the cluster can be watched: told when a watch has not worked for a while, and when all do again.
+# Health of the watches: reported when a watch has not worked for a while, and when all of them work again.
 
 
 class WatchReach:
-    """Times are seconds of one clock. Safe to use from several threads; asked only where a watch begins or ends."""
+    """The health of several watches. Times are seconds of one clock. Safe to use from several threads; used only where
+    a watch begins or ends."""
 
     def __init__(self, watches: Iterable[str], away_s: float, now_s: float) -> None:
-        """None of them works yet. `away_s`: one may be without a connection for so long until that is told, for each
-        is taken up again now and then."""
+        """At the start no watch works. `report_after_s`: how long a watch may be without a connection before that is
+        reported, as each watch is opened again from time to time."""
         self._away_s = away_s
         self._lock = threading.Lock()
         self._broken = {name: (now_s, f"{name} have not been listed yet") for name in watches}
@@ -126,13 +128,13 @@ class WatchReach:
             self._broken.pop(watch, None)
 
     def broken(self, watch: str, said: str, now_s: float) -> None:
-        """It does not work, and why; it may be said again, with another reason."""
+        """The watch does not work; may be called again with another reason."""
         with self._lock:
             since_s, _ = self._broken.get(watch, (now_s, ""))
             self._broken[watch] = since_s, said
 
     def news(self, now_s: float) -> list[News]:
-        """What is to be told now."""
+        """The events that are to be reported now."""
         with self._lock:
             if self._told:
                 if self._broken:
@@ -146,7 +148,7 @@ class WatchReach:
             return [WatchInterrupted(min(late)[1])]
 
     def due_s(self, now_s: float) -> float:
-        """In how many seconds there will be something to tell if nothing else happens; infinity if never."""
+        """Seconds until the next event if nothing else happens; infinity if there is none."""
         with self._lock:
             if self._told or not self._broken:
                 return inf
@@ -154,17 +156,18 @@ class WatchReach:
 
 
 FRUITLESS = 3
-"""So many watches in a row may tell nothing at all until what they should have told is listed."""
+"""After so many watches in a row without an event the resource is listed again."""
 
 _AT_ONCE_S = 0.5
-"""No server ends a watch so soon that is well."""
+"""A healthy server does not end a watch so early."""
 
 _QUICKLY_S = 0.05
-"""The longest pause after a connection that broke when it had told something."""
+"""The longest pause after the loss of a connection that had received an event."""
 
 
 class WatchThread:
-    """Mutable, for one thread. `tell` takes news in the order in which they happened; `monotonic` gives seconds."""
+    """Mutable, for one thread. `publish` receives events in the order in which they happened; `monotonic` returns
+    seconds."""
 
     def __init__(
         self,
@@ -187,19 +190,20 @@ class WatchThread:
         self._closing = closing
         self._monotonic = monotonic
         self._tell = tell
-        self._version: int | None = None  # None: it is to be listed
-        self._fruitful = False  # whether the connection in use has told anything
-        self._fruitless = 0  # connections in a row that have not
+        self._version: int | None = None  # None: the resource is to be listed
+        self._fruitful = False  # whether the current connection has received an event
+        self._fruitless = 0  # connections in a row without an event
 
     @property
     def name(self) -> str:
         return self._telling.resource.plural
 
     def follow(self) -> None:
-        """
+        """List and watch until the backend is closed.
+
         Raises:
-            Closed: the field is; there is no other end but
-            Unauthorized, Forbidden, ConfigError: it must not be watched any more.
+            BackendClosed: the backend is closed; the only other end is
+            Unauthorized, Forbidden, ConfigError: the resource must not be watched any more.
         """
         while True:
             self._closing.check()
@@ -217,7 +221,7 @@ class WatchThread:
             except (RequestRefused, NotServed, Incomplete) as error:
                 self._without_fruit(1)
                 self._failed(error)
-            except ClusterError as error:  # no connection at all tells nothing of the version
+            except ClusterError as error:  # without a connection the version may still be valid
                 self._failed(error)
 
     def _watch(self, version: int) -> None:
@@ -225,18 +229,18 @@ class WatchThread:
         begun_s = self._monotonic()
         with self._streams.opened(version) as stream:
             self._reach.works(self.name)
-            self._tell(())  # who waits may want to know that
+            self._tell(())  # wake up the reader of events
             for lines in stream:
                 self._take(lines)
         self._reach.broken(self.name, f"the watch of {self.name} has ended", self._monotonic())
         if not self._fruitful:
-            # Its time has passed without even a bookmark, or somebody ends watches at once: is it a watch at all?
+            # It ended without even a bookmark: a proxy may end watches at once, or may not forward them.
             self._without_fruit(FRUITLESS)
             if self._monotonic() - begun_s < _AT_ONCE_S:
                 raise Incomplete(f"a watch of {self.name} ended at once and had told nothing")
 
     def _take(self, lines: Sequence[bytes]) -> None:
-        """Decode and tell; what is told before something goes wrong is told."""
+        """Decode the lines and publish their events; events before an error are published."""
         news: list[News] = []
         telling = self._telling
         try:

@@ -1,16 +1,15 @@
-"""Compare and swap: one merge patch of exactly the object that was read, or none.
+"""Writes of a drain run: conditional merge patches, node annotations, evictions, deletions, rollout restarts, dry runs.
 
-The object's uid and resourceVersion are in the patch, which makes it conditional (409 where somebody wrote meanwhile):
-what it was decided by is what is changed, whoever else writes at the same time.
+A patch changes exactly the object that was read, or nothing: it has the object's uid and resourceVersion, so that the
+API server answers 409 where another client wrote meanwhile. The object that a decision was based on is the one that is
+changed.
 
-What a run notes on the nodes that it changes, and the patches that write it and take it back.
-
-``eksdoc.io/run`` is the run's id, ``eksdoc.io/prior`` what the node was before, as compact JSON: ``unschedulable`` of a
-node that the run cordons; in ``labels`` and ``protected`` the labels and annotations that it added, none of which was
-there; and ``annotations`` where one of the run's own two was there already (of an earlier run), as it was. ``journal``
-is the namespace of the run's journal; ``skipped`` says that the run cordons the node and does not drain it, so that a
-rollback without the journal counts what the plan of the run counted. All of it is on the node, so that any machine can
-take it back.
+A run notes on each node that it changes how the node was before. ``eksdoc.io/run`` is the run's id. ``eksdoc.io/prior``
+is the state before the run, as compact JSON: ``unschedulable`` of a node that the run cordons; ``labels`` and
+``protected``: the labels and annotations that the run added and that were absent before; ``annotations``: the earlier
+values of these two annotations, where an earlier run had set them. ``journal`` is the namespace of the run's journal;
+``skipped`` says that the run cordons the node and does not drain it, so that a rollback without the journal counts the
+same nodes as the plan of the run. The node has all of it, so any machine can roll it back.
 """
 
 from __future__ import annotations
@@ -48,26 +47,27 @@ from .transport import Transport
 _CORDON = "f:unschedulable"
 
 YES = "true"
-"""The value of every label and annotation that is added; whoever changes it meanwhile owns it from then on."""
+"""The value of every label and annotation that a run adds. A client that changes it owns it from then on."""
 
 Node = Mapping[str, Any]
-"""A node's document, as the server has it."""
+"""The document of a node, as the server returned it."""
 
 _Note = dict[str, Any]
 
 
 class NoPrior(ValueError):
-    """What the node was before cannot be told any more; the message says why."""
+    """The note on the state before the run cannot be read any more; the message says why."""
 
 
 class ForeignRun(ValueError):
-    """Another run has changed it, of which nobody said that it is over; the message says which."""
+    """Another run has changed the node, and is not known to have ended; the message says which."""
 
 
 def check_ours(node: Node, run: str, over: str) -> None:
-    """
+    """Check that no other run is changing the node. `ended_run`: an earlier run that is known to have ended.
+
     Raises:
-        Foreign: another run than `run`, and than `over`, which is, has changed it last.
+        ChangedByOtherRun: the run that changed the node last is neither `run` nor `ended_run`.
     """
     other = run_of(node)
     if other not in ("", run, over):
@@ -75,7 +75,7 @@ def check_ours(node: Node, run: str, over: str) -> None:
 
 
 def run_of(node: Node) -> str:
-    """The run that has changed it last, "" for none."""
+    """The run that changed the node last, "" for none."""
     return str(_annotations(node).get(RUN, ""))
 
 
@@ -84,13 +84,13 @@ def unschedulable(node: Node) -> bool:
 
 
 def cordoned(node: Node, run: str, journal: str = "", skipped: bool = False) -> dict[str, Any]:
-    """The merge patch that cordons it for `run`, whose journal is in the namespace `journal`; empty where there is
-    nothing to do. `skipped`: the plan of the run does not drain it.
+    """The merge patch that cordons the node for `run`, whose journal is in the namespace `journal_namespace`; empty
+    where nothing has to change. `skipped`: the plan of the run does not drain the node.
 
-    A node that somebody has uncordoned since this run did it keeps the note of what it was before the run.
+    A node that was uncordoned by another client since this run cordoned it keeps the note of its state before the run.
 
     Raises:
-        NoPrior: it is changed by this run, and the note of that cannot be read; so everywhere here.
+        UnreadablePriorState: this run changed the node, and its note cannot be read. All functions here raise it.
     """
     note = _begun(node, run, journal)
     patch: dict[str, Any] = {} if unschedulable(node) else {"spec": {"unschedulable": True}}
@@ -101,7 +101,7 @@ def cordoned(node: Node, run: str, journal: str = "", skipped: bool = False) -> 
 
 
 def excluded(node: Node, run: str, journal: str = "") -> dict[str, Any]:
-    """The merge patch that labels it for load balancers to leave it out; empty where it is labelled already."""
+    """The merge patch that labels the node so that load balancers exclude it; empty where it has the label already."""
     if EXCLUDED_FROM_BALANCERS in _labels(node):
         return {}
     note = _begun(node, run, journal)
@@ -110,9 +110,9 @@ def excluded(node: Node, run: str, journal: str = "") -> dict[str, Any]:
 
 
 def protected(node: Node, run: str, journal: str = "") -> dict[str, Any]:
-    """The merge patch that keeps autoscalers from removing it; empty where there is nothing to do.
+    """The merge patch that keeps autoscalers from removing the node; empty where nothing has to change.
 
-    An annotation that is there already, with whatever value, is its user's and stays as it is.
+    An annotation that the node has already, with any value, belongs to the user and stays unchanged.
     """
     missing = [key for key in PROTECTIONS if key not in _annotations(node)]
     if not missing:
@@ -123,10 +123,11 @@ def protected(node: Node, run: str, journal: str = "") -> dict[str, Any]:
 
 
 def restored(node: Node, run: str) -> dict[str, Any]:
-    """The merge patch that makes it what it was before `run` drained it; empty where `run` did not begin to.
+    """The merge patch that restores the state before `run` drained the node; empty where `run` did not change it.
 
-    Only what the run has changed is taken back: a node that was cordoned before is not uncordoned, nor cordoned again;
-    nor is one that somebody uncordoned and cordoned again since, as far as the server says who did.
+    Only changes of the run are undone. A node that was cordoned before is neither uncordoned nor cordoned again. The
+    same holds for a node that another client uncordoned and cordoned again since, as far as the server's managedFields
+    show.
     """
     if run_of(node) != run:
         return {}
@@ -140,7 +141,7 @@ def restored(node: Node, run: str) -> dict[str, Any]:
 
 
 def released(node: Node, run: str) -> dict[str, Any]:
-    """The merge patch that takes back `protected`; empty where `run` did not protect it."""
+    """The merge patch that undoes `protect_patch`; empty where `run` did not protect the node."""
     if run_of(node) != run:
         return {}
     note = _note(node)
@@ -151,14 +152,14 @@ def released(node: Node, run: str) -> dict[str, Any]:
 
 
 def _is_cordoned_by_another(node: Node) -> bool:
-    """By managedFields: who writes what is there already owns nothing by that."""
+    """By managedFields: a client that writes a value that is already set does not become its owner."""
     fields = (node.get("metadata") or {}).get("managedFields") or ()
     managers = {each.get("manager") for each in fields if _CORDON in ((each.get("fieldsV1") or {}).get("f:spec") or {})}
     return bool(managers) and MANAGER["fieldManager"] not in managers
 
 
 def _begun(node: Node, run: str, journal: str) -> _Note:
-    """This run's note on the node, or the beginning of one."""
+    """This run's note on the node, or a new one."""
     if run_of(node) == run and PRIOR in _annotations(node):
         return _note(node)
     there = {key: _annotations(node)[key] for key in (RUN, PRIOR) if key in _annotations(node)}
@@ -172,7 +173,7 @@ def _noted(run: str, note: _Note) -> dict[str, Any]:
 
 
 def _without(node: Node, run: str, note: _Note, parts: tuple[str, ...]) -> dict[str, Any]:
-    """The patch that notes no more of `parts`, and nothing at all where no other is left."""
+    """The patch that removes `parts` from the note, and the note itself where no other part remains."""
     rest = {key: value for key, value in note.items() if key not in parts}
     if rest.keys() & {UNSCHEDULABLE, LABELS, PROTECTED}:
         return _noted(run, rest)
@@ -181,7 +182,7 @@ def _without(node: Node, run: str, note: _Note, parts: tuple[str, ...]) -> dict[
 
 
 def _still(there: Mapping[str, Any], added: list[str]) -> dict[str, None]:
-    """What was added and is as it was added, to be taken away."""
+    """The added keys that still have the added value, with None, which removes them."""
     return {key: None for key in added if there.get(key) == YES}
 
 
@@ -225,18 +226,18 @@ def _labels(node: Node) -> Mapping[str, Any]:
 
 
 TRIES = 8
-"""So often somebody else may be faster. Kubelets write a node every few seconds at most, controllers their objects only
-while something moves."""
+"""How often the patch is tried while other clients write the same object. Kubelets write a node every few seconds at
+most, controllers write their objects only while something changes."""
 
 _AGAIN_S = 0.2
-_OURS = frozenset((409, 422))  # what a precondition that does not hold is answered with: a version's, and a uid's
+_OURS = frozenset((409, 422))  # answers to a failed precondition: of the resourceVersion, and of the uid
 
 Found = dict[str, Any]
-"""An object's document, as the server has it."""
+"""The document of an object, as the server returned it."""
 
 
 class PodActions:
-    """Safe to use from several threads."""
+    """Patches of exactly the object that was read. Safe to use from several threads."""
 
     def __init__(self, transport: Transport, sender: ApiWriter, timing: Timing) -> None:
         self._transport = transport
@@ -246,8 +247,8 @@ class PodActions:
     def change(
         self, resource: Resource, namespace: str, name: str, uid: str, patch_of: Callable[[Found], Found]
     ) -> ApiStatus | LostAnswer:
-        """`patch_of` makes the patch of what was read; an empty one says that it is done already: 200, and nothing is
-        sent. What it raises is raised.
+        """Read the object, and send the patch that `make_patch` makes of it. An empty patch means that nothing has to
+        change: the result is 200, and nothing is sent. Errors of `make_patch` are passed on.
 
         Raises:
             LockLost: as `ApiWriter.send`.
@@ -268,7 +269,7 @@ class PodActions:
         return answer
 
     def _read(self, resource: Resource, path: str, name: str, uid: str) -> Found | ApiStatus | LostAnswer:
-        """The object with this uid, or why it cannot be had."""
+        """The object with this uid, or why it cannot be read."""
         details = Details(name, resource.group, resource.plural)
         try:
             answer = self._transport.get(path, right=f"get {resource.full_name}")
@@ -288,7 +289,8 @@ class PodActions:
 
 
 def exactly(there: Mapping[str, Any], patch: Found) -> Found:
-    """The patch, to be refused unless the object is still this one, as it was when it was read."""
+    """The patch with the uid and resourceVersion of `current`: the server refuses it if the object has changed
+    since."""
     meta = there.get("metadata") or {}
     version = {"uid": meta.get("uid"), "resourceVersion": meta.get("resourceVersion")}
     return {**patch, "metadata": {**patch.get("metadata", {}), **version}}
@@ -298,9 +300,9 @@ def path_to(resource: Resource, namespace: str, name: str) -> str:
     return f"{resource.path_in(quote(namespace, safe=''))}/{quote(name, safe='')}"
 
 
-# Evictions as they are sent: of exactly one pod, by its UID, and never without time to stop.
+# Evictions of exactly one pod, by its UID, and never with a grace period of 0.
 #
-# Source: policy/v1 Eviction; apimachinery meta/v1 DeleteOptions. Without the UID a pod that has come in its place
+# Source: policy/v1 Eviction; apimachinery meta/v1 DeleteOptions. Without the UID a replacement pod of the same name
 # would be evicted (kubernetes#138229); a grace period of 0 deletes the object while the containers still run.
 
 
@@ -309,7 +311,7 @@ def evict(sender: ApiWriter, pod: Pod, grace_s: int | None) -> ApiStatus | LostA
 
 
 def eviction(pod: Pod, grace_s: int | None) -> dict[str, Any]:
-    """The document; `grace_s` None: the pod has its own time to stop, else a second at least."""
+    """The Eviction; `grace_s` None: the pod's own grace period, else at least one second."""
     options: dict[str, Any] = {"preconditions": {"uid": pod.uid}}
     if grace_s is not None:
         options["gracePeriodSeconds"] = max(1, grace_s)
@@ -325,10 +327,10 @@ def path_of(pod: Pod) -> str:
     return path_to(kinds.PODS, pod.namespace, pod.name)
 
 
-# Deletions of pods that the user named, as they are sent: of exactly one pod, by its UID, with its own time to stop.
+# Deletions of pods that the user named: of exactly one pod, by its UID, with its own grace period.
 #
-# Source: apimachinery meta/v1 DeleteOptions. Budgets are not asked; admission of deletions is. A grace period of 0
-# would delete the object while the containers still run.
+# Source: apimachinery meta/v1 DeleteOptions. PodDisruptionBudgets do not apply; admission of deletions does. A grace
+# period of 0 would delete the object while the containers still run.
 
 
 def delete(sender: ApiWriter, pod: Pod) -> ApiStatus | LostAnswer:
@@ -336,31 +338,32 @@ def delete(sender: ApiWriter, pod: Pod) -> ApiStatus | LostAnswer:
 
 
 def options(pod: Pod) -> dict[str, Any]:
-    """The document; a pod whose own time is 0 gets a second."""
+    """The DeleteOptions; a pod whose own grace period is 0 gets one second."""
     asked: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
     if pod.grace_seconds <= 0:
         asked["gracePeriodSeconds"] = 1
     return asked
 
 
-# Rollout restarts, once in a run: one patch of exactly the workload that was read, or none (`swapping`).
+# Rollout restarts, at most once in a run: one conditional patch of the workload (`ConditionalPatches`).
 #
-# As ``kubectl rollout restart`` does it, by an annotation of the pod template, but with the run's id for its value: so
-# that a template that has it already was restarted by this run, and is left as it is.
+# Like ``kubectl rollout restart`` it sets an annotation of the pod template, but the value is the run's id: a template
+# that has it already was restarted by this run, and stays unchanged.
 
 
 _RESOURCES = {kinds.DEPLOYMENTS.kind: kinds.DEPLOYMENTS}
 
 
 class Restarts:
-    """Of the run with the id `run`. Safe to use from several threads."""
+    """Rollout restarts of the run with the id `run`. Safe to use from several threads."""
 
     def __init__(self, run: str, swapping: PodActions) -> None:
         self._run = run
         self._swapping = swapping
 
     def restart(self, act: Restart) -> ApiStatus | LostAnswer:
-        """200 and nothing is sent where this run has done it already. Raises LockLost: as `ApiWriter.send`."""
+        """Where this run has restarted the workload already, the result is 200 and nothing is sent. Raises LockLost: as
+        `ApiWriter.send`."""
         return self._swapping.change(
             _RESOURCES[act.kind],
             act.namespace,
@@ -371,14 +374,14 @@ class Restarts:
 
 
 def restarted_by(workload: Mapping[str, Any]) -> str:
-    """The run, or the time, that was noted by the last restart; "" where there was none."""
+    """The run id or the time that the last restart noted; "" where there was none."""
     template = (workload.get("spec") or {}).get("template") or {}
     annotations = (template.get("metadata") or {}).get("annotations") or {}
     return str(annotations.get(RESTARTED_AT, ""))
 
 
 def restarted(run: str) -> dict[str, Any]:
-    """The merge patch."""
+    """The merge patch that restarts the workload."""
     return {"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: run}}}}}
 
 
@@ -386,11 +389,11 @@ def workload_path(act: Restart) -> str:
     return path_to(_RESOURCES[act.kind], act.namespace, act.name)
 
 
-# What a run does to nodes, and what takes it back: one patch of exactly the node that was read, or none.
+# Changes of nodes by a run, and their rollback: one conditional patch of the node.
 #
-# A node is cordoned, left out by load balancers, or protected from autoscalers. As patches are conditional
-# (`swapping`), what is noted as the state before is the state that was changed, whoever else cordons or uncordons at
-# the same time. Tests in a JSON patch could not say "this is absent", which an unset field of a node is.
+# A node is cordoned, excluded from load balancers, or protected from autoscalers. As patches are conditional
+# (`ConditionalPatches`), the noted prior state is the state that was changed, even where another client cordons or
+# uncordons at the same time. Tests in a JSON patch could not say "this is absent", which an unset field of a node is.
 
 
 _Marked = Callable[[Node, str, str], dict[str, Any]]
@@ -401,7 +404,8 @@ _MARKED: Mapping[type[OfNode], _Marked] = {
 
 
 class NodeAnnotations:
-    """Of the run with the id `run`, whose journal is in the namespace `journal`. Safe to use from several threads."""
+    """Changes by the run with the id `run`, whose journal is in the namespace `journal_namespace`. Safe to use from
+    several threads."""
 
     def __init__(self, run: str, swapping: PodActions, journal: str = "") -> None:
         self._run = run
@@ -409,7 +413,7 @@ class NodeAnnotations:
         self._swapping = swapping
 
     def done(self, act: OfNode) -> ApiStatus | LostAnswer:
-        """What is asked for is done already: 200, and nothing is sent. Raises LockLost: as `ApiWriter.send`."""
+        """Where nothing has to change, the result is 200 and nothing is sent. Raises LockLost: as `ApiWriter.send`."""
         try:
             return self._swapping.change(kinds.NODES, "", act.node, act.uid, lambda node: self._patch(act, node))
         except (NoPrior, ForeignRun) as error:
@@ -430,17 +434,15 @@ class NodeAnnotations:
         return _MARKED[type(act)](node, self._run, self._journal)
 
 
-# What the API server would say, asked with ``dryRun=All``.
-#
-# Admission, rights and budgets are those of a real request, and nothing is changed
-# (https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run).
+# Requests with ``dryRun=All``: the API server checks admission, permissions and budgets as for a real request, and
+# changes nothing (https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run).
 
 
 DRY = {"dryRun": "All"}
 
 
 class DryTrial:
-    """The port `ports.DryRunField`."""
+    """The port `ports.DryRunBackend`."""
 
     def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender

@@ -1,5 +1,5 @@
-"""What Kubernetes does, as pure functions over facts.
+"""Behavior of Kubernetes, as pure functions over facts.
 
-Belongs here: behaviour that a server, a controller or kubectl has, with the upstream source named. Never here: what we
-think should be done, reading, acting.
+Belongs here: behavior of a server, a controller or kubectl, with the upstream source named. Never here:
+recommendations, reading, changes.
 """

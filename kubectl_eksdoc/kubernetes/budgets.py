@@ -1,7 +1,7 @@
-"""The disruption controller's arithmetic: from a budget's spec and its pods to the status it writes.
+"""Arithmetic of the disruption controller: the status of a PodDisruptionBudget from its spec and its pods.
 
-Source: pkg/controller/disruption/disruption.go (trySync, getExpectedPodCount, getExpectedScale,
-buildDisruptedPodMap, countHealthyPods, updatePdbStatus, failSafe), Kubernetes v1.36.
+Source: pkg/controller/disruption/disruption.go (trySync, getExpectedPodCount, getExpectedScale, buildDisruptedPodMap,
+countHealthyPods, updatePdbStatus, failSafe), Kubernetes v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.nodes import Pod
 from .replacement import NoScale, ScaledController, ScaleNotRead, Scales
 
 DELETION_TIMEOUT = timedelta(minutes=2)
-"""How long a granted eviction counts as unhealthy without the pod's deletion being seen."""
+"""How long a pod with a granted eviction counts as unhealthy although its deletion has not been seen."""
 
 SYNC_FAILED = "SyncFailed"
 SUFFICIENT_PODS = "SufficientPods"
@@ -28,10 +28,10 @@ INSUFFICIENT_PODS = "InsufficientPods"
 
 @frozen
 class Computed:
-    """The numbers the controller would write. Pods without a controller count as healthy, never as expected.
+    """The status the controller would write. Pods without a controller count as healthy, never as expected.
 
-    `disrupted` are the granted evictions still waited for; `controllers` are whose scale was added up
-    (none for an absolute minAvailable, which counts pods).
+    `disrupted` are the granted evictions whose deletion is still expected; `controllers` are those whose scale was
+    added up (none for an absolute minAvailable, which counts pods).
     """
 
     status: BudgetStatus
@@ -41,14 +41,15 @@ class Computed:
 
 @frozen
 class SyncFailed:
-    """The controller cannot compute it: it writes allowed 0 and the condition SyncFailed with `error`."""
+    """The controller cannot compute the status: it writes allowed 0 and the condition SyncFailed with `error`."""
 
     error: str
 
 
 @frozen
 class CannotTell:
-    """We cannot compute it, because `missing` (a resource) was not read; the controller may well can."""
+    """The status cannot be computed here, because `missing` (a resource) was not read; the controller may be
+    able to."""
 
     missing: str
     because: str
@@ -58,9 +59,9 @@ Recomputed = Computed | SyncFailed | CannotTell
 
 
 def scaled(amount: Amount, total: int, round_up: bool = True) -> int:
-    """`amount` of `total` pods, as apimachinery's ``GetScaledValueFromIntOrPercent``.
+    """`amount` of `total` pods, like apimachinery's ``GetScaledValueFromIntOrPercent``.
 
-    The controller rounds minAvailable and maxUnavailable up, both.
+    The controller rounds up both minAvailable and maxUnavailable.
     """
     if not amount.percent:
         return amount.value
@@ -71,7 +72,7 @@ def scaled(amount: Amount, total: int, round_up: bool = True) -> int:
 def expected_and_desired(budget: Budget, selected: int, scale: int) -> tuple[int, int]:
     """How many pods the budget expects, and how many of them must be healthy.
 
-    `selected` is how many pods it selects, finished and leaving ones included; `scale` is the sum over their
+    `selected` is the number of pods it selects, including finished and terminating ones; `scale` is the sum over their
     controllers. An absolute minAvailable uses the first, every other rule the second.
     """
     if budget.max_unavailable is not None:
@@ -84,14 +85,15 @@ def expected_and_desired(budget: Budget, selected: int, scale: int) -> tuple[int
 
 
 def needs_scale(budget: Budget) -> bool:
-    """True when the controller must know the pods' controllers: maxUnavailable, or a percentage."""
+    """Whether the controller must know the pods' controllers: for maxUnavailable, or a percentage."""
     if budget.max_unavailable is not None:
         return True
     return budget.min_available is not None and budget.min_available.percent
 
 
 def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[str, datetime]:
-    """status.disruptedPods after a sync: pods that are there, not being deleted, and granted at most 2 min ago."""
+    """status.disruptedPods after a sync: pods that exist, are not being deleted, and were granted at most 2 minutes
+    ago."""
     kept: dict[str, datetime] = {}
     for pod in pods if budget.disrupted else ():
         granted = budget.disrupted.get(pod.name)
@@ -101,17 +103,17 @@ def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[
 
 
 class Hold(NamedTuple):
-    """A budget counts the pod of this name as evicted until then, though it is another one by now."""
+    """Until then a budget counts the pod of this name as evicted, although it is a new pod."""
 
     pod: str
     until: datetime
 
 
 def same_name_holds(budget: Budget, pods: Iterable[Pod], now: datetime) -> tuple[Hold, ...]:
-    """Pods that came back under the name of one whose eviction was granted, before the controller looked.
+    """New pods with the name of a pod whose eviction was granted, created before the controller synced.
 
-    status.disruptedPods has names and no UIDs (buildDisruptedPodMap): until DeletionTimeout is over such a pod, a
-    StatefulSet's as a rule, does not count as healthy, however Ready it is. Nothing but time helps.
+    status.disruptedPods has names and no UIDs (buildDisruptedPodMap). Until DeletionTimeout is over, such a pod
+    (usually of a StatefulSet) does not count as healthy, even if it is Ready. Only waiting helps.
     """
     found = []
     for pod in pods if budget.disrupted else ():
@@ -124,7 +126,8 @@ def same_name_holds(budget: Budget, pods: Iterable[Pod], now: datetime) -> tuple
 
 
 def healthy(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:
-    """Pods that are Ready, not being deleted and not about to be; minReadySeconds plays no part."""
+    """Number of pods that are Ready, not being deleted and without a recently granted eviction; minReadySeconds is not
+    used."""
     there = [pod for pod in pods if pod.ready and pod.deletion_deadline is None]
     return sum(not _leaving(pod, disrupted, now) for pod in there) if disrupted else len(there)
 
@@ -135,12 +138,12 @@ def _leaving(pod: Pod, disrupted: Mapping[str, datetime], now: datetime) -> bool
 
 
 def disruptions_allowed(expected: int, current: int, desired: int) -> int:
-    """Never negative, and 0 for a budget that expects no pods (it stays safe until its first sync with some)."""
+    """Never negative, and 0 for a budget that expects no pods (it allows none until its first sync with some)."""
     return max(0, current - desired) if expected > 0 else 0
 
 
 def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[ScaledController, ...] | SyncFailed | CannotTell:
-    """The distinct controllers of `pods`, or the first reason why that cannot be said."""
+    """The distinct controllers of `pods`, or the first reason why they are not known."""
     found: dict[str, ScaledController] = {}
     asked: set[str] = set()
     for pod in pods:
@@ -160,7 +163,7 @@ def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[ScaledControlle
 
 
 def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime) -> Recomputed:
-    """The status the controller would write at `now`. `pods` are those the budget selects, finished ones included."""
+    """The status the controller would write at `now`. `pods` are those the budget selects, including finished ones."""
     if not budget.selector.valid:
         return SyncFailed("the selector is not valid")
     controllers: tuple[ScaledController, ...] = ()
@@ -177,10 +180,10 @@ def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime
 
 
 def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> int | None:
-    """What would be allowed if every pod that should be there were Ready; 0 or less: blocked for ever.
+    """The allowed disruptions if every expected pod were Ready; 0 or less: the budget blocks evictions permanently.
 
-    Negative says by how many pods the budget asks too much. None where `recompute` is not `Computed`.
-    Pods that are finished or leaving do not count; a controller's missing pods do.
+    A negative number says by how many pods the budget demands too much. None if `recompute` is not `ComputedStatus`.
+    Finished and terminating pods do not count; missing pods of a controller do.
     """
     if not budget.selector.valid:
         return None
@@ -222,7 +225,7 @@ def synced(budget: Budget, result: Computed | SyncFailed) -> Budget:
 
 
 def sync(budget: Budget | None, pods: Sequence[Pod], scales: Scales, now: datetime) -> Budget | CannotTell | None:
-    """One sync of the controller: the budget as it writes it, None where the budget is gone by now."""
+    """One sync of the controller: the budget as it is written, None if the budget no longer exists."""
     if budget is None:
         return None
     result = recompute(budget, pods, scales, now)
@@ -230,7 +233,7 @@ def sync(budget: Budget | None, pods: Sequence[Pod], scales: Scales, now: dateti
 
 
 def with_allowed(budget: Budget, allowed: int) -> Budget:
-    """The budget with `allowed` disruptions and the DisruptionAllowed condition that goes with it.
+    """The budget with `allowed` disruptions and the matching DisruptionAllowed condition.
 
     Source: component-helpers/apps/poddisruptionbudget: UpdateDisruptionAllowedCondition.
     """
@@ -245,27 +248,27 @@ def with_allowed(budget: Budget, allowed: int) -> Budget:
 
 
 def rounding_note(budget: Budget, expected: int) -> str:
-    """``75% of 2 rounds up to 2``, or "" where nothing is rounded."""
+    """``75% of 2 rounds up to 2``, or "" if nothing is rounded."""
     amount = budget.max_unavailable if budget.max_unavailable is not None else budget.min_available
     if amount is None or not amount.percent or amount.value * expected % 100 == 0:
         return ""
     return f"{amount} of {expected} rounds up to {scaled(amount, expected)}"
 
 
-# What an IntOrString of a budget means as an amount, where it means one.
+# Parsing of a budget's IntOrString.
 #
-# Source: staging/src/k8s.io/apimachinery/pkg/util/intstr/intstr.go (GetScaledValueFromIntOrPercent),
-# Kubernetes v1.36. How an amount is scaled and rounded is in `budgets`.
+# Source: staging/src/k8s.io/apimachinery/pkg/util/intstr/intstr.go (GetScaledValueFromIntOrPercent), Kubernetes v1.36.
+# The functions above scale and round.
 
 
 _PERCENT = re.compile(r"([-+]?[0-9]+)%\Z")
-_LONGEST = 64  # digits; anything longer is no int64, and Python refuses to convert very long text
+_LONGEST = 64  # digits; longer is no int64, and Python refuses to convert very long text
 
 
 def amount_of(value: int | str) -> Amount | None:
-    """The amount; None for text that is no percentage, be it a bare number such as ``"90"``.
+    """The amount; None for text that is not a percentage, including a bare number such as ``"90"``.
 
-    A sign is read here; that an amount is not negative is the validation's business.
+    A sign is accepted here; the validation rejects a negative amount.
     """
     if isinstance(value, int):
         return Amount(value)

@@ -1,4 +1,4 @@
-"""A Corefile from its text: to tokens, from tokens to blocks (github.com/coredns/caddy, caddyfile/parse.go)."""
+"""Parser of Corefiles: text to tokens, tokens to blocks (github.com/coredns/caddy, caddyfile/parse.go)."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from dataclasses import replace
 
 from kubectl_eksdoc.model.coredns import Block, Corefile, CorefileRefusal, Directive, Import, Token
 
-# From text to tokens. Source: github.com/coredns/caddy, caddyfile/lexer.go.
+# Tokenizer. Source: github.com/coredns/caddy, caddyfile/lexer.go.
 
 
 _COMMENT = re.compile(r"\S(?:[^\n]*\S)?")
-"""Between tokens there is nothing else but spaces."""
+"""Between tokens there are only comments and white space."""
 _MARK = "\ufeff"
-"""A byte order mark at the beginning is passed over."""
+"""A byte order mark at the beginning is skipped."""
 _NO_SPACE = "\x1c\x1d\x1e\x1f"
-"""Spaces for Python, and none for Go's unicode.IsSpace."""
+"""White space in Python, but not in Go's unicode.IsSpace."""
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """Every text has tokens: what is wrong with it only the parser finds.
+    """Split any text into tokens; only the parser finds errors.
 
-    Spaces part them, a ``#`` begins a comment wherever it stands outside of quotes, and a token that begins with a
-    quote goes on to the next one, over lines if need be; in it a backslash escapes a quote and nothing else.
+    White space separates tokens, and a ``#`` begins a comment anywhere outside of quotes. A token that begins with a
+    quote ends at the next quote, possibly on a later line; in it a backslash escapes only a quote.
     """
     return tuple(_tokens(text))
 
 
 def without_comments(text: str, instead: Callable[[str], str]) -> str:
-    """`text` with ``#`` and `instead` of each comment, on the same lines: what `instead` returns has no space."""
+    """Replace each comment by ``#`` and `replacement` of it, which must not contain white space; line numbers stay the
+    same."""
     parts, at = [], 1 if text.startswith(_MARK) else 0
     parts.append(text[:at])
     for token in (*tokens(text), None):
@@ -51,8 +52,8 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _next(text: str, at: int, line: int) -> tuple[Token | None, int, int]:
-    """The next token, where to go on, and the line there. A comment ends with its line or, behind a token that touches
-    it, at the first space: that is how the lexer forgets that it was in one."""
+    """The next token, the position after it, and the line there. A comment ends with its line or, if it touches a
+    token, at the first space, because there the lexer forgets that it is in a comment."""
     comment = False
     start, begun, value = at, line, ""
     while at < len(text):
@@ -80,7 +81,7 @@ def _next(text: str, at: int, line: int) -> tuple[Token | None, int, int]:
 
 
 def _end(text: str, start: int, at: int) -> int:
-    """Without a comment that touches it, and without the carriage return of its line end."""
+    """The end without a comment that touches the token, and without the carriage return of its line end."""
     comment = text.find("#", start, at)
     at = comment if comment >= 0 else at
     while text[at - 1] == "\r":
@@ -103,11 +104,11 @@ def _quoted(text: str, start: int, begun: int) -> tuple[Token | None, int, int]:
     return (Token(value, begun, start, len(text)) if value else None), len(text), line
 
 
-# How plugins walk over their tokens. Source: github.com/coredns/caddy, caddyfile/dispenser.go.
+# Token reader of plugins. Source: github.com/coredns/caddy, caddyfile/dispenser.go.
 
 
 class CorefileSyntaxError(Exception):
-    """CoreDNS does not start with it."""
+    """CoreDNS does not start with this Corefile."""
 
     def __init__(self, refusal: CorefileRefusal) -> None:
         super().__init__(str(refusal))
@@ -115,7 +116,7 @@ class CorefileSyntaxError(Exception):
 
 
 class TokenReader:
-    """Mutable: it stands at one of the tokens, at first before them."""
+    """Reads tokens one by one. Mutable: it starts before the first token."""
 
     def __init__(self, tokens: Sequence[Token], plugin: str = "") -> None:
         self._tokens = tokens
@@ -141,7 +142,7 @@ class TokenReader:
         self._at -= 1
 
     def next_argument(self) -> bool:
-        """The next token, if it stands on the same line."""
+        """Move to the next token, if it is on the same line."""
         if self._at < 0:
             self._at += 1
             return True
@@ -151,7 +152,7 @@ class TokenReader:
         return False
 
     def arguments(self) -> list[Token]:
-        """All that are left on this line, up to an opening brace."""
+        """The remaining tokens on this line, up to an opening brace."""
         found = []
         while self.next_argument():
             if self.value == "{":
@@ -161,7 +162,7 @@ class TokenReader:
         return found
 
     def next_in_block(self) -> bool:
-        """Into a block that is opened on this line, and on in it, until it is closed."""
+        """Enter a block that is opened on this line, and step through it until it is closed."""
         if self._depth > 0:
             self.next()
             if self.value == "}":
@@ -201,7 +202,7 @@ class TokenReader:
         )
 
     def plain_error(self, said: str) -> CorefileSyntaxError:
-        """In words of the plugin's own, which name no line."""
+        """A message of the plugin itself, without a line number."""
         return CorefileSyntaxError(CorefileRefusal(said, 0, self._plugin))
 
     @property
@@ -213,8 +214,8 @@ _VARIABLE = re.compile(r"\{\$([^{}]+)\}|\{%([^{}]+)%\}")
 
 
 def parse(text: str, environment: Mapping[str, str] | None = None) -> Corefile | CorefileRefusal:
-    """What CoreDNS's parser makes of it. Files that it imports are not in the text: they are kept as `Import`.
-    `environment`: those of CoreDNS' variables that are known."""
+    """Parse a Corefile like CoreDNS. Imported files are not part of the text: they are kept as `Import`. `environment`:
+    the known environment variables of CoreDNS."""
     try:
         return _Parser(text, environment).corefile()
     except CorefileSyntaxError as refused:
@@ -222,7 +223,7 @@ def parse(text: str, environment: Mapping[str, str] | None = None) -> Corefile |
 
 
 class _Parser:
-    """Mutable: it goes over the tokens once."""
+    """Mutable: it reads the tokens once."""
 
     def __init__(self, text: str, environment: Mapping[str, str] | None) -> None:
         self._text = text
@@ -236,7 +237,7 @@ class _Parser:
             self._block()
             if self._ended:
                 break
-        # A snippet is there from its definition on: before it, its name is that of a file.
+        # A snippet exists from its definition on: before it, its name means a file.
         defined: set[str] = set()
         later = {block.snippet for block in self._blocks if block.snippet}
         for block in self._blocks:
@@ -251,7 +252,7 @@ class _Parser:
     def _block(self) -> None:
         keys = self._keys()
         if self._ended:
-            # keys without anything behind them are a block without plugins
+            # keys without a body are a block without plugins
             if keys:
                 self._blocks.append(Block(tuple(keys), ()))
             return
@@ -266,12 +267,12 @@ class _Parser:
             self._over.back()
         body, closed = self._body()
         if opened is not None and closed is None and self._over.value != "}":
-            # caddy asks for a "}" as the last token of all, be it of a block within this one
+            # caddy requires a "}" as the very last token, even that of a block within this one
             raise self._over.syntax_error("}")
         self._blocks.append(Block(tuple(keys), tuple(body), opened, closed if opened is not None else None))
 
     def _keys(self) -> list[Token]:
-        """It stands at the first token of a block, and in the end at its opening brace or at what is in it."""
+        """Starts at the first token of a block, and ends at its opening brace or at its first directive."""
         over, keys, another = self._over, list[Token](), False
         while True:
             if over.value == "import" and over.on_new_line:
@@ -311,7 +312,7 @@ class _Parser:
         raise over.syntax_error("}")
 
     def _body(self) -> tuple[list[Directive | Import], Token | None]:
-        """Up to the closing brace, or to the end."""
+        """Up to the closing brace, or to the end of the text."""
         over, body = self._over, list[Directive | Import]()
         while over.next():
             if over.value == "}":
@@ -356,7 +357,7 @@ def _filled(token: Token, environment: Mapping[str, str] | None) -> Token:
 
 
 def _snippet(keys: list[Token]) -> str:
-    """The name of ``(name)``, "" for none."""
+    """The name in ``(name)``, "" if the keys are not a snippet."""
     if len(keys) == 1 and keys[0].text.startswith("(") and keys[0].text.endswith(")"):
         return keys[0].text[1:-1]
     return ""

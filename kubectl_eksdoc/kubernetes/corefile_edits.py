@@ -1,4 +1,4 @@
-"""Edits of a Corefile that leave every other byte as it is."""
+"""Edits of a Corefile that keep every other byte unchanged."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .corefile_plugins import health_plugins, lameducks, unread
 from .managed_fields import MalformedEntries, read
 
 _STEP = "    "
-"""By so much a line is moved in where nothing shows how the others are."""
+"""Indentation of a new line if no other line shows it."""
 
 
 @frozen
 class NotEdited:
-    """`why` in a clause."""
+    """The Corefile cannot be edited; `why` in a clause."""
 
     why: str
 
 
 @frozen
 class _Change:
-    """What stands at ``text[start:end]`` becomes `put`."""
+    """Replaces ``text[start:end]`` by `replacement`."""
 
     start: int
     end: int
@@ -33,15 +33,15 @@ class _Change:
 
 
 def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
-    """CoreDNS waits so long in all when it ends (`corefile_plugins.lameduck_s`): each of its health plugins for its
-    share, as they wait one after the other. Where there is none, the first server block gets one."""
+    """Set the total time CoreDNS waits when it stops (`corefile_plugins.lameduck_s`): each health plugin gets its
+    share, because they wait one after the other. Without a health plugin, one is added to the first server block."""
     health = [each for block in corefile.blocks for each in block.named("health")]
     if unread(corefile) or any(_elsewhere(corefile.text, token) for each in health for token in each.tokens):
         return NotEdited("a variable, or a snippet within health, may set lameduck as well")
     plugins = len(health_plugins(corefile))
     value = _share(seconds, plugins)
     changes = [change for each in health for change in _in_health(corefile.text, each, value)]
-    if not plugins:  # a snippet that nobody imports waits for nobody
+    if not plugins:  # a snippet that is not imported has no effect
         if corefile.files:
             return NotEdited(f"it imports {', '.join(corefile.files)}, which may hold the plugin health")
         block = next((each for each in corefile.servers if each.opened is not None), None)
@@ -52,12 +52,12 @@ def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
 
 
 def _elsewhere(text: str, token: Token) -> bool:
-    """What it stands for is not written here."""
+    """Whether the token's value is defined elsewhere."""
     return token.text == "import" or any(each in text[token.start : token.end] for each in ("{$", "{%"))
 
 
 def _share(seconds: int, plugins: int) -> str:
-    """In whole seconds, or in milliseconds rounded down."""
+    """The share of one plugin in whole seconds, or in milliseconds rounded down."""
     each, rest = divmod(seconds, max(1, plugins))
     return f"{seconds * 1000 // plugins}ms" if rest else f"{each}s"
 
@@ -74,7 +74,7 @@ def _in_health(text: str, health: Directive, value: str) -> list[_Change]:
     end, new = health.tokens[-1].end, _line_end(text)
     rest = _end_of_line(text, end)
     below = _Change(rest, rest, f"{new}{indent}{_STEP}lameduck {value}{new}{indent}}}")
-    return [below, _Change(end, end, " {")]  # of two at one place the first stands behind the other
+    return [below, _Change(end, end, " {")]  # of two changes at one position the first ends up after the second
 
 
 def _new_health(text: str, block: Block, value: str) -> _Change:
@@ -89,8 +89,8 @@ def _new_health(text: str, block: Block, value: str) -> _Change:
 
 
 def _below(text: str, opened: Token, follows: Token, put: str, indent: str) -> _Change:
-    """`put` behind the line of a brace, so that a comment there stays. What follows on that line goes below, so that it
-    is not taken for an argument."""
+    """Insert text after the line of a brace, so that a comment on that line stays. Tokens that follow on the line are
+    moved below, so that they are not taken for arguments."""
     if follows.line == opened.line:
         return _Change(opened.end, opened.end, f"{put}{_line_end(text)}{indent}")
     at = _end_of_line(text, opened.end)
@@ -108,7 +108,7 @@ def _first(of: Directive | Import) -> Token:
 
 
 def _indent(text: str, at: int) -> str:
-    """Before what stands there, back to the beginning of its line."""
+    """The white space between the beginning of the line and this position."""
     begin = text.rfind("\n", 0, at) + 1
     return text[begin:at] if text[begin:at].isspace() else ""
 
@@ -123,17 +123,17 @@ def _changed(text: str, changes: list[_Change]) -> str:
     return text
 
 
-# The sum by which CoreDNS tells which Corefile it runs: in a line of its log, and in a metric.
+# The hash by which CoreDNS identifies its running Corefile: in a line of its log, and in a metric.
 #
-# It is none of the text: it is that of the parsed blocks as Go prints them in JSON, SHA-512 now and MD5 in older
-# versions. So spaces within a line do not change it, and a line more does. Sources: coredns, plugin/reload/reload.go
-# (parse); github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Held against the sums that
-# CoreDNS prints for the Corefile of kubeadm.
+# It is not the hash of the text, but of the parsed blocks as Go prints them in JSON: SHA-512 now, MD5 in older
+# versions. So spaces within a line do not change it, and an additional line does. Sources: coredns,
+# plugin/reload/reload.go (parse); github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Verified
+# against the hashes that CoreDNS prints for the Corefile of kubeadm.
 
 
 def sums(corefile: Corefile) -> tuple[str, ...]:
-    """Each by which a version of CoreDNS may call it, in hexadecimal digits; () where the text does not tell it: a file
-    is imported, or the environment is asked."""
+    """The hashes that versions of CoreDNS print for it, in hexadecimal digits; () if the text does not determine it: it
+    imports a file, or uses environment variables."""
     blocks = [_block(corefile, block) for block in corefile.servers]
     if corefile.imports or any(block is None for block in blocks):
         return ()
@@ -155,7 +155,7 @@ def _block(corefile: Corefile, block: Block) -> str | None:
 
 
 def _imports(directive: Directive) -> bool:
-    """Within its block, where CoreDNS puts in what is imported."""
+    """Whether a directive contains an import in its block, where CoreDNS inserts the imported text."""
     lines = [token.line for token in directive.tokens]
     return any(
         token.text == "import" and token.line != before
@@ -170,7 +170,7 @@ def _tokens(tokens: Iterable[Token]) -> str:
 
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _BY_NUMBER = frozenset("<>&\u2028\u2029")
-"""Escaped though JSON does not ask for it (encoding/json, HTMLEscape)."""
+"""Escaped although JSON does not require it (encoding/json, HTMLEscape)."""
 
 
 def _string(text: str) -> str:
@@ -183,24 +183,24 @@ def _sign(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if sign < " " or sign in _BY_NUMBER else sign
 
 
-# The ConfigMap that has the Corefile: its text, and which clients own it.
+# The ConfigMap of the Corefile: its text, and the field managers that own it.
 
 
 CONFIG = ObjectName("v1", "ConfigMap", SYSTEM, NAME)
 TEXT = ("f:data", f"f:{COREFILE}")
-"""The path of the text in managedFields."""
+"""Path of the text in managedFields."""
 EKS = "eks"
-"""The field manager of EKS's add-ons."""
+"""Field manager of EKS add-ons."""
 
 
 def text_of(config: Doc) -> str | None:
-    """None where it has none."""
+    """The Corefile in a ConfigMap, None if there is none."""
     text = at(config, "data", COREFILE)
     return text if isinstance(text, str) else None
 
 
 def owners_of(doc: Doc, path: tuple[str, ...] = TEXT) -> tuple[str, ...]:
-    """Managers of that field, or of some below it, sorted; none where the managedFields do not tell."""
+    """Managers of that field, or of a field below it, sorted; empty if the managedFields cannot be read."""
     try:
         owned = ((owner, each) for owner, entry in read(doc).items() for each in entry.fields)
         return tuple(sorted({owner.manager for owner, each in owned if each[: len(path)] == path}))

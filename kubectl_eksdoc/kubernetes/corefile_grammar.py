@@ -1,7 +1,8 @@
-"""Whether plugins and their options take what a Corefile gives them, by the table of known plugins.
+"""Grammar of CoreDNS plugins: whether a plugin and its options accept the arguments in a Corefile, by the table of
+known plugins.
 
-A kind of argument says yes only to what CoreDNS takes for certain; what no kind fits is doubted and not refused, as
-plugins differ in what they pass over.
+An argument kind accepts only values that CoreDNS accepts for certain. Arguments that fit no kind are reported as
+doubtful and not refused, because plugins differ in the arguments they ignore.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 from .corefile import TokenReader
 
 OLDEST, NEWEST = Version(1, 1, 3), Version(1, 14, 2)
-"""Outside of these versions nothing is claimed."""
+"""Versions outside of this range are not checked."""
 
 
 @frozen
 class PluginForm:
-    """`form` and `options` as the file explains them."""
+    """`form` and `options` as the knowledge file explains them."""
 
     form: str
     source: KnowledgeSource
@@ -38,8 +39,8 @@ _FORMS = records(PluginForm, "corefile_plugins")
 
 @frozen
 class KnownPlugin:
-    """A plugin or an option of one. `arguments` None: not judged. `unknown`: CoreDNS' words for an unknown option, None
-    where they are not claimed."""
+    """A plugin or one of its options. `arguments` None: not checked. `unknown`: CoreDNS's message for an unknown
+    option, None if it is not known."""
 
     name: str
     arguments: tuple[str, ...] | None
@@ -87,7 +88,7 @@ def _version(text: str, other: Version) -> Version:
     return parse(text) or other
 
 
-# Addresses that CoreDNS listens on, and the zones of its server blocks.
+# Listen addresses of CoreDNS, and the zones of its server blocks.
 #
 # Sources: Go, net.SplitHostPort and url.Parse; coredns, plugin/normalize.go (SplitHostPort),
 # core/dnsserver/register.go.
@@ -97,7 +98,7 @@ MOST = 65535
 
 
 def no_address(text: str) -> str:
-    """What Go's net.SplitHostPort says to it, "" if it is one."""
+    """The error message of Go's net.SplitHostPort, "" if it is an address."""
     last = text.rfind(":")
     if last < 0:
         return "missing port in address"
@@ -112,7 +113,7 @@ def no_address(text: str) -> str:
 
 
 def split_host_port(text: str) -> tuple[str, str] | None:
-    """The host, without brackets, and the port; None for no address."""
+    """The host, without brackets, and the port; None if it is not an address."""
     if no_address(text):
         return None
     host, _, port = text.rpartition(":")
@@ -120,8 +121,8 @@ def split_host_port(text: str) -> tuple[str, str] | None:
 
 
 def no_listener(text: str) -> str | None:
-    """Why nothing can listen on `text`, "" for nothing known against it. None for a name of a service, of which only
-    the machine knows the port."""
+    """Why a plugin cannot listen on `text`, "" if no reason is known. None for a service name, whose port only the
+    machine knows."""
     split = split_host_port(text)
     port = split[1] if split else ""
     if port.isascii() and port.isdigit():
@@ -130,7 +131,7 @@ def no_listener(text: str) -> str | None:
 
 
 def zone_refusals(corefile: Corefile) -> tuple[CorefileRefusal, ...]:
-    """Of the names of zones, before any plugin is set up."""
+    """Invalid zone names, which CoreDNS reports before any plugin is set up."""
     return tuple(
         CorefileRefusal(f"error inspecting server blocks: {why}", key.line)
         for block in corefile.servers
@@ -140,7 +141,8 @@ def zone_refusals(corefile: Corefile) -> tuple[CorefileRefusal, ...]:
 
 
 def server_refusals(corefile: Corefile) -> Iterator[CorefileRefusal]:
-    """Of what is served where, once all plugins are set up. Where a block binds or filters, two may share a zone."""
+    """Ports and zones that cannot be served, reported after all plugins are set up. Blocks with `bind` or `view` may
+    share a zone."""
     for block in corefile.servers:
         for key in block.keys:
             port = _port(key)
@@ -171,7 +173,7 @@ _PORTS = {"dns": "53", "tls": "853", "quic": "853", "grpc": "443", "https": "443
 
 
 def _plain(text: str) -> tuple[str, str]:
-    """The scheme, and what is behind it."""
+    """The scheme, and the rest after it."""
     scheme, parted, rest = text.partition("://")
     return (scheme, rest) if parted and scheme in _PORTS else ("dns", text)
 
@@ -182,7 +184,7 @@ def _port(key: Token) -> str:
 
 
 def _no_zone(text: str) -> str:
-    """Why it is none, "" for a zone."""
+    """The error message, "" for a valid zone."""
     if text.endswith(":"):
         return f'expecting data after last colon: "{text}"'
     zone, _, port = text.rpartition(":")
@@ -207,11 +209,11 @@ ONCE = "this plugin can only be used once per Server Block"
 
 
 class CorefileDoubted(Exception):
-    """Whether CoreDNS takes it is not known: why, in a clause."""
+    """It is not known whether CoreDNS accepts it; the message gives the reason, a clause."""
 
 
 def judge(over: TokenReader, plugin: KnownPlugin, version: Version) -> None:
-    """Over all of a block's uses of `plugin`. Raises `CorefileSyntaxError`, or else `CorefileDoubted`."""
+    """Check all uses of `plugin` in a block. Raises `CorefileSyntaxError`, or else `CorefileDoubted`."""
     uses, doubts, wanted = 0, list[str](), {each.name.split()[0] for each in plugin.options if each.required}
     while over.next():
         uses += 1
@@ -244,12 +246,12 @@ def _forward(over: TokenReader, arguments: Sequence[str]) -> None:
 
 
 def _option(over: TokenReader, plugin: KnownPlugin, version: Version, doubts: list[str]) -> str:
-    """Its name."""
+    """Check one option, and return its name."""
     name, line = over.value, over.token.line
     named = [each for each in plugin.options if each.name == name]
     option = next((each for each in named if each.known_to(version)), None)
     if option is None and plugin.inline and _address(name):
-        over.arguments()  # an entry, as in /etc/hosts
+        over.arguments()  # an entry as in /etc/hosts
     elif option is None and plugin.unknown is not None and not version > NEWEST:
         raise over.argument_error() if not plugin.unknown else over.error(plugin.unknown.format(name))
     elif option is None:
@@ -263,7 +265,7 @@ def _option(over: TokenReader, plugin: KnownPlugin, version: Version, doubts: li
 
 
 def _fit(kinds: Sequence[str], given: Sequence[str]) -> bool:
-    """Each kind takes as many as it can."""
+    """Each kind takes as many arguments as it can."""
     left = list(given)
     for kind in kinds:
         name, many = (kind[:-1], kind[-1]) if kind[-1] in "?*+" else (kind, "")
@@ -310,7 +312,7 @@ def _grammar_network(text: str) -> bool:
 
 
 def _regex(text: str) -> bool:
-    """What Go's engine lacks is doubted."""
+    """Patterns that Go's engine does not support count as doubtful."""
     if re.search(r"\(\?(?!P<|:|i\))|\\[1-9]|[*+?}]\+", text):
         return False
     try:
@@ -331,7 +333,7 @@ def _percentage(text: str) -> bool:
 
 
 def _prefix(text: str) -> bool:
-    """Of NAT64."""
+    """Whether it is a NAT64 prefix."""
     length = text.partition("/")[2]
     return (
         ":" in text and _grammar_network(text) and length.isdigit() and 32 <= int(length) <= 96 and int(length) % 8 == 0
@@ -348,7 +350,7 @@ def _without_scheme(text: str) -> str:
 
 
 def _upstream(text: str) -> bool | None:
-    """None where a file decides, or a scheme that is not judged."""
+    """None if a file decides, or for a scheme that is not checked."""
     host = _without_scheme(text)
     if host == _RESOLV:
         return True
@@ -399,7 +401,7 @@ _TYPES = frozenset(
 
 
 def _rule(given: Sequence[str]) -> bool:
-    """Of `rewrite`, those that most people write."""
+    """The common forms of `rewrite` rules."""
     kind, *rest = given[1:] if given[:1] in (["continue"], ["stop"]) else given or [""]
     by = rest.pop(0) if rest and rest[0] in _MATCHES else "exact"
     if kind == "edns0":
@@ -430,7 +432,7 @@ _WHOLE: dict[str, Callable[[Sequence[str]], bool]] = {
     "rule": _rule,
     "search": _search,
 }
-"""Kinds of all that is left on the line."""
+"""Kinds that take all remaining arguments of the line."""
 _KINDS: dict[str, Callable[[str], bool]] = {
     "word": lambda text: True,
     "zone": lambda text: bool(_DOMAIN.fullmatch(text)),

@@ -1,7 +1,7 @@
-"""What CoreDNS takes and what it refuses, in its own words, and how long it waits when it ends.
+"""Validation of Corefiles like CoreDNS does it, with its messages; and how long CoreDNS waits when it stops.
 
-Sources: coredns v1.13.1, plugin/{health,ready,reload,loop}/setup.go for the plugins that are judged here; the others by
-knowledge/corefile_plugins.json. Held against 289 Corefiles that a real CoreDNS 1.13.1 was given.
+Sources: coredns v1.13.1, plugin/{health,ready,reload,loop}/setup.go for the plugins that are checked here; the others
+by knowledge/corefile_plugins.json. Verified with 289 Corefiles that were given to a real CoreDNS 1.13.1.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from .corefile_grammar import (
 )
 
 DEFAULT = Version(1, 13, 1)
-"""Where no version is known: the one that was recorded."""
+"""Used if the version is not known: the version that was recorded."""
 LEAST_INTERVAL, LEAST_JITTER = timedelta(seconds=2), timedelta(seconds=1)
 _MONITORS, _MONITORS_SINCE = ("until-ready", "continuously"), Version(1, 12, 2)
 
 
 @frozen
 class JudgedCorefile:
-    """`refusals` in the order in which CoreDNS comes to them; it stops at the first. `doubts`: what is not judged, each
-    in a clause."""
+    """`refusals` in the order in which CoreDNS finds them; it stops at the first. `doubts`: parts that are not checked,
+    one clause each."""
 
     refusals: tuple[CorefileRefusal, ...] = ()
     doubts: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool | None:
-        """None where that is not known."""
+        """None if it is not known."""
         return False if self.refusals else None if self.doubts else True
 
 
@@ -55,8 +55,9 @@ def judged(
     alone: bool = False,
     own_build: bool = False,
 ) -> JudgedCorefile:
-    """By a CoreDNS of `version`; None for one that is not known, of which only what holds for all is said. `alone`: no
-    file lies beside the Corefile that it could import; `own_build`: it may have plugins of its own."""
+    """Check a Corefile for CoreDNS `version`; None: an unknown version, for which only what holds for all versions is
+    reported. `alone`: there is no other file in its folder to import; `own_build`: CoreDNS may have additional plugins.
+    """
     if isinstance(corefile, CorefileRefusal):
         return JudgedCorefile((corefile,))
     if version is None:
@@ -75,13 +76,13 @@ def judged(
 
 
 def refusals(corefile: Corefile, version: Version | None = DEFAULT) -> tuple[CorefileRefusal, ...]:
-    """Why CoreDNS does not take it; () where nothing is known against it."""
+    """Why CoreDNS refuses it; () if no reason is known."""
     return judged(corefile, version).refusals
 
 
 _WILD = "*?[]"
 _HOME = "/etc/coredns/"
-"""Where the Corefile lies, and relative imports with it."""
+"""Folder of the Corefile, and of relative imports."""
 
 
 def _beside(target: str) -> bool:
@@ -89,7 +90,7 @@ def _beside(target: str) -> bool:
 
 
 def _not_found(corefile: Corefile) -> Iterator[CorefileRefusal]:
-    """A pattern may match nothing, a name may not."""
+    """A pattern may match no file; a name must match one."""
     for each in (*corefile.imports, *corefile.held):
         name = each.target.text if isinstance(each, Import) else ""
         if name and name not in corefile.snippets and _beside(name) and not set(name) & set(_WILD):
@@ -98,7 +99,7 @@ def _not_found(corefile: Corefile) -> Iterator[CorefileRefusal]:
 
 
 def _by_all(corefile: Corefile, alone: bool, own_build: bool) -> JudgedCorefile:
-    """What the default refuses and an old one as well is refused by all between."""
+    """A refusal by both the default version and an old one holds for all versions in between."""
     now, old = (judged(corefile, each, alone, own_build) for each in (DEFAULT, Version(1, 6, 6)))
     both = tuple(each for each in now.refusals if each in old.refusals)
     return JudgedCorefile(both, (*now.doubts, "the version of CoreDNS is not known"))
@@ -119,7 +120,7 @@ def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list
 
 
 def _of_plugins(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[CorefileRefusal]:
-    """A plugin is set up for every block before the next one is."""
+    """CoreDNS sets up one plugin for every block before the next plugin."""
     blocks = corefile.by_block
     used = {each.name for held in blocks for each in held}
     for plugin in plugins().values():
@@ -144,7 +145,7 @@ def _judge(over: TokenReader, plugin: KnownPlugin, version: Version) -> None:
 
 
 def _of_listeners(corefile: Corefile, doubts: list[str]) -> Iterator[CorefileRefusal]:
-    """What a plugin cannot listen on it says when all are set up."""
+    """Addresses on which a plugin cannot listen; CoreDNS reports them after all plugins are set up."""
     for name in ("health", "ready", "prometheus"):
         for each in corefile.directives:
             given = _address_of(each) if each.name == name else None
@@ -165,7 +166,8 @@ def _address_of(directive: Directive) -> Token | None:
 
 
 def addresses(corefile: Corefile, plugin: str, default: str) -> tuple[str, ...]:
-    """Where `plugin` listens, one address for each block that has it, of several uses the last that names one."""
+    """Where `plugin` listens: one address for each block that uses it; of several uses, the last that names
+    one counts."""
     found = []
     for block in corefile.by_block:
         held = [each for each in block if each.name == plugin]
@@ -176,12 +178,12 @@ def addresses(corefile: Corefile, plugin: str, default: str) -> tuple[str, ...]:
 
 
 def _placed(refusal: CorefileRefusal, tokens: Iterable[Token]) -> CorefileRefusal:
-    """Where CoreDNS names no line, that of the plugin helps to find it."""
+    """If CoreDNS names no line, use the line of the plugin."""
     return refusal if refusal.line else CorefileRefusal(refusal.said, next(iter(tokens)).line, refusal.plugin)
 
 
 def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
-    """The values of ``lameduck`` of all ``health`` plugins, in their order; in one plugin the last one counts."""
+    """The values of ``lameduck`` of all ``health`` plugins, in their order; within one plugin the last one counts."""
     for each in directives:
         if each.name != "health":
             continue
@@ -193,15 +195,15 @@ def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
 
 
 def health_plugins(corefile: Corefile) -> tuple[tuple[Token, ...], ...]:
-    """Of each server block with `health` its values of ``lameduck``, of which the last one counts. It is set up once
-    for a block, however many zones that has: caddy runs a directive's setup for the first key only (since 1.8.5). What
-    is imported from files is not in here."""
+    """For each server block with `health`, its values of ``lameduck``; the last one counts. A plugin is set up once for
+    a block, however many zones it has: caddy runs a directive's setup only for the first key (since 1.8.5). Imported
+    files are not included."""
     blocks = ([each for each in block if each.name == "health"] for block in corefile.by_block)
     return tuple(tuple(lameducks(held)) for held in blocks if held)
 
 
 def unread(corefile: Corefile) -> bool:
-    """What CoreDNS makes of it may have more of `health` than is seen here: a variable names a plugin, or a snippet is
+    """Whether CoreDNS may see more of `health` than this text shows: a variable names a plugin, or a snippet is
     imported within the plugin's own block."""
     return any(
         each.tokens[0].environment or (each.name == "health" and any(token.text == "import" for token in each.tokens))
@@ -210,8 +212,9 @@ def unread(corefile: Corefile) -> bool:
 
 
 def lameduck_s(corefile: Corefile) -> float | None:
-    """So many seconds CoreDNS goes on answering after it was told to end: its health plugins wait one after the other
-    (github.com/coredns/caddy, Instance.ShutdownCallbacks). None where the environment decides, or no duration is said.
+    """Seconds for which CoreDNS continues to answer after SIGTERM: its health plugins wait one after the other
+    (github.com/coredns/caddy, Instance.ShutdownCallbacks). None if an environment variable decides, or a value is not a
+    duration.
     """
     if unread(corefile):
         return None
@@ -222,7 +225,7 @@ def lameduck_s(corefile: Corefile) -> float | None:
         length = None if values[-1].environment else go_duration(values[-1].text)
         if length is None:
             return None
-        whole += max(0.0, length.total_seconds())  # a negative one is passed over
+        whole += max(0.0, length.total_seconds())  # a negative duration is ignored
     return whole
 
 
@@ -241,7 +244,7 @@ def _health(over: TokenReader, version: Version) -> None:
 
 
 def _ready(over: TokenReader, version: Version) -> None:
-    """Before `_MONITORS_SINCE` CoreDNS does not look into the block; then it passes over what it does not know."""
+    """Before `_MONITORS_SINCE` CoreDNS does not read the block; since then it ignores unknown options."""
     used = False
     while over.next():
         if used:
@@ -304,7 +307,7 @@ _NUMBER = re.compile(r"[0-9]*\.?[0-9]*")
 
 
 def _no_duration(text: str) -> str:
-    """As Go's time.ParseDuration says it."""
+    """The error message of Go's time.ParseDuration."""
     rest = text[1:] if text[:1] in ("-", "+") else text
     while rest:
         number = _NUMBER.match(rest)
@@ -322,7 +325,7 @@ def _no_duration(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As package time quotes: bytes that are not of ASCII in hexadecimal."""
+    """Quotes like Go's package time: non-ASCII bytes in hexadecimal."""
     plain = {ord("\\"): "\\\\", ord('"'): '\\"'}
     return '"' + "".join(plain.get(e, chr(e) if 0x20 <= e < 0x80 else f"\\x{e:02x}") for e in text.encode()) + '"'
 

@@ -1,6 +1,6 @@
-"""Which fields differ between two documents: added, changed, removed.
+"""Comparison of two documents: fields that were added, changed and removed.
 
-Source: structured-merge-diff, typed/compare.go. An object or list that is new is added itself, with all that is in it;
+Source: structured-merge-diff, typed/compare.go. A new object or list is itself an added field, with everything in it;
 one that was null before is not. An atomic one, and one that is empty on both sides, counts as a single field.
 """
 
@@ -23,7 +23,7 @@ from .field_paths import (
     value_step,
 )
 
-# The items of a list that is a set or a map, by the step that names each.
+# Items of a list that is a set or a map, by the path step that identifies each.
 
 
 def step_of(item: Any, place: SchemaPlace) -> Step:
@@ -41,10 +41,10 @@ def steps_of(items: list[Any], place: SchemaPlace) -> dict[Step, list[Any]]:
     return found
 
 
-# Sets of fields as trees in FieldsV1's own JSON form, and what can be done with two of them.
+# Sets of fields as trees in the JSON form of FieldsV1, and set operations on two of them.
 #
-# A node maps steps to nodes. ``{}`` is a field of the set with nothing of the set below it; ``{".": {}, ...}`` is one
-# with more below; any other node is only on the way to its children. Nodes are values and are shared. Source:
+# A node maps steps to nodes. ``{}`` is a field of the set without fields below it; ``{".": {}, ...}`` is a field with
+# more below; any other node is only on the path to its children. Nodes are immutable and are shared. Source:
 # structured-merge-diff, fieldpath/set.go and serialize.go.
 
 
@@ -56,7 +56,7 @@ SELF = "."
 
 
 def names_item(path: Path) -> bool:
-    """It is an item of a list, or one of the keys by which the item is told from others: no value of its own."""
+    """Whether the path is an item of a list, or one of the keys that identify the item: no value of its own."""
     return path[-1].startswith("k:") or (
         len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in keys_of(path[-2])
     )
@@ -67,7 +67,7 @@ def is_member(node: Tree) -> bool:
 
 
 def node_of(children: Tree, member: bool) -> Tree | None:
-    """A node, or None where it would be neither in the set nor on the way to anything."""
+    """A node, or None if it is neither in the set nor on the path to a field of it."""
     if not children:
         return LEAF if member else None
     return {SELF: LEAF, **children} if member else children
@@ -78,7 +78,7 @@ def children_of(node: Tree) -> Iterator[tuple[Step, Tree]]:
 
 
 def united(one: Tree, other: Tree) -> Tree:
-    """Children of either; of nodes in both, what is in either."""
+    """The fields of either tree."""
     if one is other or not other:
         return one
     if not one:
@@ -98,7 +98,7 @@ def _united_node(one: Tree, other: Tree) -> Tree:
 
 
 def minus(one: Tree, other: Tree) -> Tree:
-    """The fields of `one` that are not in `other`; what is below a field of `other` stays."""
+    """The fields of `one` that are not in `other`; fields below a field of `other` remain."""
     return _kept(one, other, below_too=False)
 
 
@@ -157,7 +157,7 @@ def printed_tree(tree: Tree) -> Tree:
 
 
 def paths_of(tree: Tree, before: Path = ()) -> Iterator[Path]:
-    """The fields of the set, those of a node before those further down (Set.Iterate)."""
+    """The fields of the set, the fields of a node before those further down (Set.Iterate)."""
     steps = sorted((step for step in tree if step != SELF), key=order_of)
     for step in steps:
         if is_member(tree[step]):
@@ -179,18 +179,18 @@ def _without_self(node: Tree) -> Tree:
     return {step: below for step, below in node.items() if step != SELF} if SELF in node else node
 
 
-# A set of fields of a document, as managedFields has it (FieldsV1), and the set that a document spells out.
+# A set of fields of a document, as in managedFields (FieldsV1), and the set of fields that a document contains.
 
 
 @frozen
 class FieldSet:
-    """A set of paths. A field's parents and children are not in the set unless they were put there."""
+    """A set of paths. Parents and children of a field are not in the set unless they were added."""
 
     tree: Tree
 
     @classmethod
     def read(cls, fields_v1: Doc) -> FieldSet:
-        """From the FieldsV1 JSON form. Raises MalformedStep."""
+        """Parse the FieldsV1 JSON form. Raises MalformedStep."""
         return cls(parsed(fields_v1))
 
     @classmethod
@@ -209,7 +209,7 @@ class FieldSet:
         return bool(self.tree)
 
     def __iter__(self) -> Iterator[Path]:
-        """Each path, as steps; in the order in which the server names conflicts."""
+        """Each path, as steps, in the order in which the server names conflicts."""
         return paths_of(self.tree)
 
     def __contains__(self, path: Path) -> bool:
@@ -230,7 +230,7 @@ class FieldSet:
         return FieldSet(minus(self.tree, other.tree))
 
     def without(self, reset: FieldSet) -> FieldSet:
-        """Less `reset` and all that is below it."""
+        """The set without `reset` and everything below it."""
         return FieldSet(minus_all_below(self.tree, reset.tree)) if reset else self
 
 
@@ -238,13 +238,13 @@ NONE = FieldSet({})
 
 
 def fields_of(doc: Doc, place: SchemaPlace) -> FieldSet:
-    """The fields that `doc` gives a value: leaves, items of lists, and keys of maps (TypedValue.ToFieldSet)."""
+    """The fields to which `doc` gives a value: leaves, items of lists, and keys of maps (TypedValue.ToFieldSet)."""
     node = _node(doc, place)
     return FieldSet({} if node is None else {step: below for step, below in node.items() if step != SELF})
 
 
 def _node(value: Any, place: SchemaPlace) -> Tree | None:
-    """What of `value` is in the set; None for an object or list that is not, and has nothing in it."""
+    """The part of `value` that is in the set; None for an object or list that is not, and has nothing in it."""
     if isinstance(value, dict):
         return LEAF if place.atomic else node_of(_below_object(value, place), False)
     if isinstance(value, list):
@@ -266,7 +266,7 @@ def _below_object(doc: Doc, place: SchemaPlace) -> Tree:
 def _below_list(items: list[Any], place: SchemaPlace) -> Tree:
     found: Tree = {}
     for step, same in steps_of(items, place).items():
-        # Items that are there twice are owned together, and nothing in them by itself.
+        # Duplicate items are owned together; their parts are not owned individually.
         found[step] = LEAF if len(same) > 1 else _as_member(_node(same[0], place.of_items()))
     return found
 
@@ -276,7 +276,7 @@ def _as_member(node: Tree | None) -> Tree:
 
 
 def with_named(fields: FieldSet, place: SchemaPlace) -> FieldSet:
-    """`fields` and the declared fields on the way to them (Set.EnsureNamedFieldsAreMembers)."""
+    """`fields` and the declared fields on the path to them (Set.EnsureNamedFieldsAreMembers)."""
     return FieldSet(_with_named(fields.tree, place))
 
 
@@ -302,7 +302,7 @@ class FieldSetComparison:
 
     @property
     def written(self) -> FieldSet:
-        """What the newer document has and the older one had not, or not so."""
+        """The fields that the newer document has and the older one lacks, or has with another value."""
         return self.added | self.changed
 
 
@@ -318,7 +318,7 @@ class _Absent:
 _ABSENT = _Absent()
 
 _Found = tuple[Tree | None, Tree | None, Tree | None]
-"""Nodes of added, changed and removed fields; None where there are none."""
+"""Nodes of added, changed and removed fields; None if there are none."""
 
 _Trees = tuple[Tree, Tree, Tree]
 
@@ -349,14 +349,14 @@ def _compared(old: Any, new: Any, place: SchemaPlace) -> _Found:
 
 
 def _is_another_type(old: Any, new: Any) -> bool:
-    """Whether a value was there before and after, of different types; null is of any."""
+    """Whether the value exists on both sides, with different types; null matches any type."""
     if old is None or new is None or isinstance(old, _Absent) or isinstance(new, _Absent):
         return False
     return any(isinstance(old, t) != isinstance(new, t) for t in (dict, list))
 
 
 def _has_parts(old: Any, new: Any, place: SchemaPlace) -> bool:
-    """Whether the two are compared part by part: not when both are empty, atomic or plain values."""
+    """Whether the two are compared part by part: not if both are empty, atomic or plain values."""
     for value in (old, new):
         if isinstance(value, dict) and value:
             return not place.atomic
@@ -388,7 +388,7 @@ def _items(old: list[Any], new: list[Any], place: SchemaPlace) -> _Trees:
 
 
 def _same_items(old: list[Any], new: list[Any], place: SchemaPlace) -> _Found:
-    """Items with the same key: duplicates are compared as one value, and are new or gone as one."""
+    """Compare items with the same key: duplicates are compared as one value, and are added or removed as one."""
     if len(old) <= 1 and len(new) <= 1:
         return _compared(old[0] if old else _ABSENT, new[0] if new else _ABSENT, place)
     if len(old) > 1 and len(new) > 1:

@@ -1,7 +1,7 @@
-"""kubectl drain's chain of pod filters: which pods it deletes, skips, or refuses to drain a node for.
+"""The pod filters of kubectl drain: which pods it deletes, skips, or refuses to drain a node for.
 
-Source: staging/src/k8s.io/kubectl/pkg/drain/filters.go and drain.go, Kubernetes v1.36. kubectl stops at the
-first filter that keeps a pod and shows one warning only; here every filter is asked and everything said is kept.
+Source: staging/src/k8s.io/kubectl/pkg/drain/filters.go and drain.go, Kubernetes v1.36. kubectl stops at the first
+filter that keeps a pod and shows only one warning; here every filter runs and all results are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNMANAGED_WARNING = "deleting Pods that declare no controller"
 
 
 class DrainFilterOutcome(str, Enum):
-    """What becomes of a pod. ERROR keeps the whole node from being drained; UNKNOWN: a fact is missing."""
+    """What a filter does with a pod. ERROR: the whole node is not drained; UNKNOWN: a fact is missing."""
 
     DELETE = "delete"
     SKIP = "skip"
@@ -47,7 +47,7 @@ class DrainFilter(str, Enum):
 
 
 class DaemonSetPresence(str, Enum):
-    """Whether the DaemonSet that a pod names exists."""
+    """Whether the DaemonSet that owns a pod exists."""
 
     EXISTS = "exists"
     MISSING = "missing"
@@ -56,7 +56,7 @@ class DaemonSetPresence(str, Enum):
 
 @frozen
 class FilterOptions:
-    """kubectl drain's flags. `skip_deleting_after` is --skip-wait-for-delete-timeout in seconds, 0 is off."""
+    """Flags of kubectl drain. `skip_deleting_after` is --skip-wait-for-delete-timeout in seconds, 0 is off."""
 
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False
@@ -67,7 +67,7 @@ class FilterOptions:
 
 @frozen
 class DrainFilterInput:
-    """All a filter may look at besides the pod. `daemon_set` matters only for a DaemonSet's pod."""
+    """The input of a filter besides the pod. `daemon_set` is used only for the pod of a DaemonSet."""
 
     options: FilterOptions
     now: datetime
@@ -76,7 +76,7 @@ class DrainFilterInput:
 
 @frozen
 class FilterResult:
-    """What one filter said; a DELETE is a warning. `message` is kubectl's, "" where it skips silently."""
+    """The result of one filter; a DELETE is a warning. `message` is kubectl's, "" if it skips without a message."""
 
     filter: DrainFilter
     outcome: DrainFilterOutcome
@@ -85,14 +85,15 @@ class FilterResult:
 
 @frozen
 class Decision:
-    """Everything said of one pod, in the order of the filters; those that had nothing to say are not in it."""
+    """The results for one pod, in the order of the filters; filters without a result are not included."""
 
     pod: Pod
     said: tuple[FilterResult, ...] = ()
 
     @property
     def decisive(self) -> FilterResult | None:
-        """What kubectl acts on: the first that keeps the pod, else the last warning (the only one it shows)."""
+        """The result that kubectl follows: the first that keeps the pod, else the last warning (the only one it
+        shows)."""
         for said in self.said:
             if said.outcome is not DrainFilterOutcome.DELETE:
                 return said
@@ -104,7 +105,7 @@ class Decision:
 
 
 def pod_selector(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
-    """--pod-selector goes into the list request: kubectl never sees other pods."""
+    """--pod-selector is part of the list request: kubectl never reads other pods."""
     selector = asked.options.pod_selector
     if selector is None or selector.matches(pod.labels):
         return None
@@ -116,7 +117,8 @@ def skip_deleted(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
 
 
 def deleted_too_long(pod: Pod, asked: DrainFilterInput) -> bool:
-    """Whole seconds past its deletion deadline are more than --skip-wait-for-delete-timeout (if that is set)."""
+    """Whether more whole seconds than --skip-wait-for-delete-timeout (if set) have passed since the pod's deletion
+    deadline."""
     limit = asked.options.skip_deleting_after
     if limit <= 0 or pod.deletion_deadline is None:
         return False
@@ -124,7 +126,7 @@ def deleted_too_long(pod: Pod, asked: DrainFilterInput) -> bool:
 
 
 def daemon_set(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
-    """Only the owner's kind is looked at, not its group."""
+    """Only the owner's kind is checked, not its group."""
     owner = pod.owner
     if owner is None or owner.kind != "DaemonSet" or pod.finished:
         return None
@@ -145,7 +147,7 @@ def mirror(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
 
 
 def local_storage(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
-    """emptyDir only, in memory or on disk; hostPath and local volumes are not looked at."""
+    """Only emptyDir counts, in memory or on disk; hostPath and local volumes do not."""
     if pod.finished or not any(volume.kind is VolumeKind.EMPTY_DIR for volume in pod.volumes):
         return None
     if asked.options.delete_emptydir_data:
@@ -154,7 +156,7 @@ def local_storage(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
 
 
 def unreplicated(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
-    """Any controller will do, whether it exists or not."""
+    """Any controller counts, even one that does not exist."""
     if pod.finished or pod.owner is not None:
         return None
     if asked.options.force:
@@ -163,19 +165,19 @@ def unreplicated(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
 
 
 FILTERS = (pod_selector, skip_deleted, daemon_set, mirror, local_storage, unreplicated)
-"""In kubectl's order (makeFilters); the pod selector comes before them all."""
+"""In kubectl's order (makeFilters); the pod selector comes first."""
 
 
 def decide(pod: Pod, asked: DrainFilterInput) -> Decision:
-    """Ask every filter, also those after the one that decides."""
+    """Run every filter, also those after the decisive one."""
     return Decision(pod, tuple(said for f in FILTERS if (said := f(pod, asked)) is not None))
 
 
-# Who else is draining a node, by what others put on it before they drain it; and when a node counts as NotReady.
+# Drains by other tools, detected by their marks on a node; and the time until a node counts as NotReady.
 
 
 TERMINATION_TAINTS = "aws-node-termination-handler/"
-"""Beginning of the taints that the AWS Node Termination Handler puts on nodes (its --taint-node option)."""
+"""Prefix of the taints that the AWS Node Termination Handler sets on nodes (its --taint-node option)."""
 
 
 class Mark(str, Enum):
@@ -185,7 +187,7 @@ class Mark(str, Enum):
 
 @frozen
 class CordonMark:
-    """A taint's or annotation's key: whose it is, what its owner does, and why if that is known."""
+    """The key of a taint or annotation: the tool that sets it, what the tool does, and why, if that is known."""
 
     mark: Mark
     key: str
@@ -199,7 +201,8 @@ SIGNS = records(CordonMark, "cordon_marks")
 
 
 class ForeignDrain(NamedTuple):
-    """`who` drains it, as one sees by `sign`; `said` is a sentence without its full stop."""
+    """Another tool, `who`, drains the node. `evidence`: the mark that shows it; `message`: a sentence without its full
+    stop."""
 
     who: str
     sign: str
@@ -207,7 +210,8 @@ class ForeignDrain(NamedTuple):
 
 
 def by_locks(cluster: Cluster) -> dict[str, ForeignDrain]:
-    """Those that are told elsewhere than on the nodes, by the nodes' names: by kured's locks that have not expired."""
+    """Drains by other tools that are not marked on the nodes, by node name: those with a kured lock that has not
+    expired."""
     found = {}
     for workload in cluster.workloads:
         for lock in workload.reboot_locks:
@@ -218,7 +222,7 @@ def by_locks(cluster: Cluster) -> dict[str, ForeignDrain]:
 
 
 def foreign_drain(node: Node) -> ForeignDrain | None:
-    """By the first sign on it; the deletion of a node is not somebody's drain."""
+    """The drain that the first mark on the node shows, None without one. The deletion of a node is not a drain."""
     sign = next(_signs_on(node), None)
     if sign is None:
         return None
@@ -227,7 +231,7 @@ def foreign_drain(node: Node) -> ForeignDrain | None:
 
 
 def as_nobodys(node: Node) -> Node:
-    """The node without the signs of others."""
+    """The node without the marks of other tools."""
     signs = {sign.key for sign in _signs_on(node)}
     return replace(
         node,
@@ -242,16 +246,16 @@ def _signs_on(node: Node) -> Iterator[CordonMark]:
     return (known[mark] for mark in marks if mark in known)
 
 
-# When a node that has stopped answering counts as NotReady, and the endpoints of its pods are taken out.
+# The time until a node that does not answer counts as NotReady, and the endpoints of its pods are removed.
 #
 # Source: kube-controller-manager's --node-monitor-grace-period, 40 s before Kubernetes 1.32 and 50 s since (its
-# changelog); EKS may have its own (confidence: medium).
+# changelog); EKS may use another value (confidence: medium).
 
 
 _LONGER_FROM = Version(1, 32)
 
 
 def not_ready_after_s(server_version: str) -> int:
-    """Seconds; of a server whose version is not known the longer ones."""
+    """Seconds; the longer time if the server's version is not known."""
     version = parse(server_version)
     return 40 if version is not None and version.older_than(_LONGER_FROM) else 50

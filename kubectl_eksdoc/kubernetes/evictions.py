@@ -1,9 +1,10 @@
-"""The end of a pod: what the eviction endpoint answers, DisruptionTarget, a kubelet's refusal, preStop hooks.
+"""Eviction of a pod: the answers of the eviction API, the DisruptionTarget condition, rejection by a kubelet, preStop
+hooks.
 
-Source: pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create, canIgnorePDB, checkAndDecrement),
-Kubernetes v1.36. Who sets the DisruptionTarget condition, and when the controller takes it back:
+Source: pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create, canIgnorePDB, checkAndDecrement), Kubernetes
+v1.36. Who sets the DisruptionTarget condition, and when the disruption controller resets it:
 pkg/controller/disruption/disruption.go (nonTerminatingPodHasStaleDisruptionCondition, syncStalePodDisruption),
-pkg/registry/core/pod/storage/eviction.go (addConditionAndDeletePod). It decides nothing about evictions: a budget
+pkg/registry/core/pod/storage/eviction.go (addConditionAndDeletePod). The condition does not affect evictions: a budget
 counts its pods by readiness and `status.disruptedPods`.
 """
 
@@ -24,24 +25,26 @@ from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 from .budgets import SYNC_FAILED, with_allowed
 
 MAX_DISRUPTED = 2000
-"""MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""
+"""MaxDisruptedPodSize: with more granted evictions that the controller has not seen, no further eviction is granted."""
 
 PROCESSING_RETRY_SECONDS = 10
 
 _NOT_ASKED = frozenset({"Pending", "Succeeded", "Failed"})
-"""The phases of pods that are evicted whatever budgets say."""
+"""Phases of pods that are evicted regardless of budgets."""
 
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
 SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
 class EvictionCause(str, Enum):
-    """What decided."""
+    """What decided the answer."""
 
     NOT_GUARDED = "not-guarded"  # no budget selects the pod
     PHASE = "phase"  # Pending, Succeeded, Failed: budgets are not read
     DELETING = "deleting"  # already being deleted: budgets are not read
-    UNHEALTHY_ALLOWED = "unhealthy-allowed"  # not Ready, and the budget's policy lets it go uncounted
+    UNHEALTHY_ALLOWED = (
+        "unhealthy-allowed"  # not Ready, and the budget's policy allows the eviction without counting it
+    )
     COUNTED = "counted"  # the budget allows it and is decremented
     SEVERAL_BUDGETS = "several-budgets"
     STALE = "stale"  # the status is behind the spec
@@ -54,12 +57,12 @@ class EvictionCause(str, Enum):
 
 @frozen
 class EvictionAnswer:
-    """An answer of the endpoint and its effect.
+    """An answer of the eviction API and its effect.
 
-    `code` is the HTTP status; `reason`, `message` are those of the Status; `cause` is the message of its
-    DisruptionBudget cause ("" without one); `retry_after` seconds, 0 where the header is missing.
-    `budget` is the one that was judged, `after` the same as written back, None when it is not written.
-    `checks_version`: the server itself makes the deletion conditional on the pod's resourceVersion.
+    `code` is the HTTP status; `reason` and `message` are those of the Status; `cause` is the message of its
+    DisruptionBudget cause ("" without one); `retry_after` in seconds, 0 without the header. `eviction_cause` says what
+    decided. `budget` is the budget that was checked, `updated_budget` the same as it is written back, None if it is not
+    written. `checks_version`: the server itself makes the deletion conditional on the pod's resourceVersion.
     """
 
     code: int
@@ -78,9 +81,9 @@ class EvictionAnswer:
 
 
 def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = False) -> EvictionAnswer:
-    """The answer to an eviction of `pod`, all budgets that select it being `guards`.
+    """The answer to an eviction of `pod`; `budgets` are all budgets that select it.
 
-    A dry run is judged alike and writes nothing: any number of them succeeds while one is allowed.
+    A dry run gets the same answer and writes nothing: any number of dry runs succeeds while one eviction is allowed.
     """
     if pod.deleting:
         return _granted(EvictionCause.DELETING)
@@ -103,21 +106,21 @@ def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = 
 
 
 def lets_unhealthy_go(budget: Budget) -> bool:
-    """Whether a pod that is not Ready goes without being counted (unhealthyPodEvictionPolicy)."""
+    """Whether a pod that is not Ready is evicted without being counted (unhealthyPodEvictionPolicy)."""
     if budget.always_allows_unhealthy:
         return True
     return budget.status.current >= budget.status.desired > 0
 
 
 def uses_up(pod: Pod, budget: Budget) -> bool:
-    """Whether an eviction of `pod`, which `budget` alone selects, must be allowed by it and is counted."""
+    """Whether an eviction of `pod`, which only `budget` selects, must be allowed by the budget and is counted."""
     if pod.phase in _NOT_ASKED or pod.deletion_deadline is not None:
         return False
     return pod.ready or not lets_unhealthy_go(budget)
 
 
 def refused_by(budget: Budget) -> EvictionAnswer | None:
-    """The refusal with which this budget meets an eviction that it must count; None when it allows one."""
+    """The refusal by this budget of an eviction that it must count; None if it allows one."""
     if budget.observed_generation < budget.generation:
         return still_processing(budget)
     if budget.status.allowed < 0:
@@ -132,7 +135,7 @@ def refused_by(budget: Budget) -> EvictionAnswer | None:
 
 
 def still_processing(budget: Budget) -> EvictionAnswer:
-    """The status is behind the spec, or the pod changed while the server looked at it."""
+    """The status is behind the spec, or the pod has changed while the server handled the request."""
     cause = f"The disruption budget {budget.name} is still being processed by the server."
     return EvictionAnswer(
         429,
@@ -146,7 +149,7 @@ def still_processing(budget: Budget) -> EvictionAnswer:
 
 
 def decremented(budget: Budget, pod_name: str, now: datetime) -> Budget:
-    """The budget after it granted one eviction; the condition is touched only when nothing is left."""
+    """The budget after one granted eviction; the condition changes only if no further one is allowed."""
     left = budget.status.allowed - 1
     taken = with_allowed(budget, left) if left == 0 else replace(budget, status=replace(budget.status, allowed=left))
     return replace(taken, disrupted={**budget.disrupted, pod_name: now})
@@ -163,7 +166,7 @@ def _sync_failed(budget: Budget) -> bool:
 
 
 def _exhausted(budget: Budget) -> str:
-    """The cause's message; which of the four it is, in the server's order."""
+    """The message of the DisruptionBudget cause: one of four, checked in the server's order."""
     name, status = budget.name, budget.status
     plain = f"The disruption budget {name} does not allow evicting pods currently"
     if _sync_failed(budget):
@@ -180,25 +183,27 @@ def _forbidden(budget: Budget, why: EvictionCause, text: str) -> EvictionAnswer:
     return EvictionAnswer(403, why, "Forbidden", message, budget=budget)
 
 
-# One eviction request from its arrival to its answer: method, version, names, preconditions, conflicts, retries.
+# An eviction request from arrival to answer: method, version, names, preconditions, conflicts, retries.
 #
 # Source: pkg/registry/core/pod/storage/eviction.go (AcceptsGroupVersion, Create, propagateDryRun,
-# addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is above; where pods
-# and budgets live is the caller's (`EvictionStore`), and so is waiting between retries (500 ms in the server).
+# addConditionAndDeletePod), Kubernetes v1.36. The functions above decide by the pod's phase and its budget. The caller
+# stores pods and budgets (`EvictionStore`) and waits between retries (500 ms in the server).
 
 
 TRIES = 20
-"""EvictionsRetry: how often a conflict is tried again before it becomes the answer."""
+"""EvictionsRetry: how often a conflict is retried before it becomes the answer."""
 
 VERSIONS = ("policy/v1", "policy/v1beta1")
-"""The apiVersions of an Eviction that are accepted; the second one is no longer served otherwise."""
+"""The accepted apiVersions of an Eviction; the second is no longer served otherwise."""
 
 
 @frozen
 class EvictionRequest:
-    """`name` is the body's, `url_name` the path's. None is "not given" for the two preconditions.
+    """An eviction request. `name` is the name in the body, `url_name` the name in the path. None for a precondition:
+    not given.
 
-    `method` is HTTP's. `api_version` and `kind` are the body's; a body without them is a policy/v1 Eviction.
+    `method` is the HTTP method. `api_version` and `kind` are those of the body; a body without them is a policy/v1
+    Eviction.
     """
 
     name: str
@@ -215,7 +220,7 @@ class EvictionRequest:
 
     @property
     def is_dry_run(self) -> bool:
-        """Whatever is asked for, be it a word that nobody knows (apiserver pkg/util/dryrun, IsDryRun)."""
+        """Any dryRun value counts, even one that is not valid (apiserver pkg/util/dryrun, IsDryRun)."""
         return bool(self.body_dry_run or self.dry_run)
 
 
@@ -226,7 +231,7 @@ class Stored:
 
 
 class EvictionStore(Protocol):
-    """The pods and budgets of one namespace. Refusals are `EvictionAnswer`s; None means done."""
+    """The pods and budgets of one namespace. Refusals are `EvictionResponse` objects; None means done."""
 
     def get(self, name: str) -> Stored | None: ...
 
@@ -235,18 +240,19 @@ class EvictionStore(Protocol):
     def budget(self, name: str) -> Budget | None: ...
 
     def write(self, budget: Budget) -> bool:
-        """Write the status; False when somebody else wrote in between."""
+        """Write the status; False if another client has written in between."""
         ...
 
     def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
-        """Mark the pod as a disruption target and delete it, if the preconditions hold (see `conflict`)."""
+        """Mark the pod as a disruption target and delete it, if the preconditions hold (see
+        `precondition_conflict`)."""
         ...
 
 
 def not_an_eviction(request: EvictionRequest) -> EvictionAnswer | None:
-    """The refusal of a request that does not create an Eviction: another method, or something else in the body."""
+    """The refusal of a request that does not create an Eviction: another method, or another object in the body."""
     if request.method != "POST":
-        # Not even with a body that would be right: the subresource can only be created.
+        # Even with a valid body: the subresource allows only create.
         return _refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
     version, kind = request.api_version or VERSIONS[0], request.kind or "Eviction"
     if version in VERSIONS and kind == "Eviction":
@@ -256,7 +262,7 @@ def not_an_eviction(request: EvictionRequest) -> EvictionAnswer | None:
 
 
 def malformed(request: EvictionRequest) -> EvictionAnswer | None:
-    """The refusal of a request that is wrong by itself."""
+    """The refusal of a request that is invalid by itself."""
     refusal = not_an_eviction(request)
     if refusal is not None:
         return refusal
@@ -280,7 +286,7 @@ def not_found(name: str) -> EvictionAnswer:
 
 
 def conflict(stored: Stored, uid: str | None, resource_version: str | None) -> EvictionAnswer | None:
-    """The 409 for preconditions that do not hold, UID first."""
+    """The 409 for a precondition that does not hold; the UID is checked first."""
     subject = f'Operation cannot be fulfilled on Pod "{stored.pod.name}": the'
     if uid is not None and uid != stored.pod.uid:
         text = f"UID in the precondition ({uid}) does not match the UID in record ({stored.pod.uid})"
@@ -307,13 +313,13 @@ def serve(request: EvictionRequest, store: EvictionStore, now: datetime) -> Evic
     version = found.resource_version if ours else request.resource_version
     failure = store.delete(request.name, request.uid, version, request.is_dry_run)
     if failure is not None and failure.code == 409 and ours and answer.budget is not None:
-        # The pod changed after it was seen as not Ready; it may be Ready now and then needs the budget.
+        # The pod has changed since it was seen as not Ready; if it is Ready now, it needs the budget.
         return still_processing(answer.budget)
     return failure or answer
 
 
 def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer | Stored:
-    """Delete a pod whose phase needs no budget; any other one is returned, to be judged."""
+    """Delete a pod whose phase needs no budget; return any other pod for the check of its budget."""
     tries = TRIES if request.resource_version is None else 1
     failure = not_found(request.name)
     for _ in range(tries):
@@ -335,7 +341,7 @@ def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: da
 
 
 def _judge(pod: Pod, request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer:
-    """Ask the budget, and take from it; a lost race for the budget is tried again."""
+    """Check the budget and write it back decremented; after a write conflict, try again."""
     guards = store.guards(pod)
     for _ in range(TRIES):
         answer = evict(pod, guards, now, dry_run=request.is_dry_run)
@@ -356,7 +362,7 @@ def _refused(code: int, reason: str, message: str) -> EvictionAnswer:
 
 
 STALE_AFTER = timedelta(minutes=2)
-"""How long a pod may be marked as about to be disrupted without being deleted."""
+"""How long a pod may have the condition without being deleted."""
 
 BY_EVICTION = "EvictionByEvictionAPI"
 BY_KUBELET = "TerminationByKubelet"
@@ -365,7 +371,7 @@ EVICTING = "Eviction API: evicting"
 
 @frozen
 class DisruptionTarget:
-    """The condition. `since` is its lastTransitionTime; without one it counts as set long ago."""
+    """The DisruptionTarget condition. `since` is its lastTransitionTime; without one it counts as set long ago."""
 
     status: str
     since: datetime | None = None
@@ -381,9 +387,9 @@ class DisruptionTarget:
 def stale_in(
     pod: Pod, held: DisruptionTarget | None, now: datetime, after: timedelta = STALE_AFTER
 ) -> timedelta | None:
-    """How long until the controller takes `held` back: zero is now, None is never.
+    """Time until the disruption controller resets `condition`: zero is now, None is never.
 
-    Never: the pod is being deleted or finished, or the kubelet set it, which may take as long as it likes.
+    Never: the pod is being deleted or has finished, or the kubelet set the condition, which has no time limit.
     """
     if held is None or not held.holds or held.reason == BY_KUBELET or pod.deleting or pod.finished:
         return None
@@ -400,13 +406,13 @@ def after_sync(
     generation: int = 0,
     after: timedelta = STALE_AFTER,
 ) -> DisruptionTarget | None:
-    """The condition after the controller looked at `pod` (whose metadata.generation is `generation`)."""
+    """The condition after a sync of the controller for `pod` (whose metadata.generation is `generation`)."""
     if stale_in(pod, held, now, after) == timedelta(0):
         return DisruptionTarget("False", now, observed_generation=generation)
     return held
 
 
-# Which pods a kubelet refuses that somebody bound to its node past the scheduler: there is no room for them.
+# Rejection by the kubelet of pods that a client has bound to the node without the scheduler: the node has no room.
 #
 # Source: pkg/kubelet/lifecycle/predicate.go (InsufficientResourceError), pkg/kubelet/kubelet.go (rejectPod), v1.33;
 # pkg/scheduler/framework/plugins/noderesources/fit.go (the order of resources).
@@ -414,14 +420,15 @@ def after_sync(
 
 @frozen
 class Rejected:
-    """As the status of the pod has it, whose phase is Failed."""
+    """Reason and message in the status of the rejected pod, whose phase is Failed."""
 
     reason: str
     message: str
 
 
 def rejected(pod: Pod, node: Node, there: Iterable[Pod]) -> Rejected | None:
-    """`there`: the other pods of the node; those that have ended take nothing."""
+    """The rejection of `pod`, None if it fits. `pods_on_node`: the other pods of the node; finished pods use no
+    resources."""
     others = [other for other in there if not other.finished and other.key != pod.key]
     if len(others) + 1 > node.pods_allocatable:
         return _of(PODS, 1, len(others), node.pods_allocatable)
@@ -442,15 +449,15 @@ def _of(resource: str, asked: int, used: int, room: int) -> Rejected:
     return Rejected(f"OutOf{resource}", f"Pod was rejected: {text}")
 
 
-# How long a container is kept from its end by its preStop hook, as far as its spec tells.
+# Duration of a container's preStop hook, as far as its spec gives it.
 #
 # Source: pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer: the hook first, then SIGTERM, both within the
 # grace period), pkg/kubelet/lifecycle/handlers.go (runSleepHandler).
 
 
 def pre_stop_s(hook: Any) -> int | None:
-    """Seconds of a hook that only sleeps, by the action or a command; 0 without a hook; None where the spec does not
-    tell."""
+    """Seconds of a hook that only sleeps, by a sleep action or a command; 0 without a hook; None if the spec does not
+    give it."""
     if not isinstance(hook, dict) or not hook:
         return 0
     seconds = at(hook, "sleep", "seconds")

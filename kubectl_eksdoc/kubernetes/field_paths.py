@@ -1,7 +1,7 @@
-"""Steps of a field's path in FieldsV1's own notation: ``f:<name>``, ``k:{"name":"x"}``, ``v:<value>``, ``i:<index>``.
+"""Steps of a field path in the notation of FieldsV1: ``f:<name>``, ``k:{"name":"x"}``, ``v:<value>``, ``i:<index>``.
 
-A step is kept as that text, in the one form the server prints (keys sorted, no spaces, ``<``, ``>`` and ``&`` escaped
-as Go's encoding/json does), so equal steps are equal strings. Source: structured-merge-diff,
+A step is stored as this text, in the form the server prints (keys sorted, no spaces, ``<``, ``>`` and ``&`` escaped
+like Go's encoding/json does), so equal steps are equal strings. Source: structured-merge-diff,
 fieldpath/serialize-pe.go, fieldpath/element.go, value.ToString.
 """
 
@@ -22,7 +22,7 @@ Scalar = Any
 
 
 class MalformedStep(ValueError):
-    """Text that is no step of a path."""
+    """Text that is not a step of a path."""
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -40,7 +40,7 @@ def value_step(value: Scalar) -> Step:
 
 
 def key_step(item: Doc, place: SchemaPlace) -> Step:
-    """The step of `item` in the list at `place`: keys it leaves out take their defaults, or are left out."""
+    """The step of `item` in the list at `place`: keys that it omits have their defaults, or are left out."""
     if len(place.keys) == 1 and isinstance(name := item.get(place.keys[0]), str):
         return _key_step(place.keys[0], name)
     keys = {key: item[key] if key in item else place.defaults[key] for key in _present(item, place)}
@@ -102,7 +102,7 @@ def _read(step: Step) -> Any:
 
 @lru_cache(maxsize=4096)
 def order_of(step: Step) -> tuple[Any, ...]:
-    """To sort steps as the server does: fields, then keys, then values, then positions (PathElement.Compare)."""
+    """Sort key for the server's order: fields, then keys, then values, then positions (PathElement.Compare)."""
     rank = _KINDS.find(step[:1])
     if rank == 1:
         return (rank, *((key, *_order_of_scalar(value)) for key, value in sorted(keys_of(step).items())))
@@ -112,7 +112,7 @@ def order_of(step: Step) -> tuple[Any, ...]:
 
 
 def shown(step: Step) -> str:
-    """As in messages: ``.name``, ``[name="x"]``, ``[="value"]``, ``[0]``."""
+    """The form in messages: ``.name``, ``[name="x"]``, ``[="value"]``, ``[0]``."""
     if step.startswith("f:"):
         return "." + step[2:]
     if step.startswith("k:"):
@@ -121,14 +121,14 @@ def shown(step: Step) -> str:
 
 
 def quoted(value: Scalar) -> str:
-    """A string as Go's ``%q`` has it, anything else as JSON."""
+    """A string like Go's ``%q`` prints it, anything else as JSON."""
     if not isinstance(value, str):
         return printed(value)
     return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value) + '"'
 
 
 def printed(value: Scalar) -> str:
-    """`value` as Go's encoding/json prints it."""
+    """`value` like Go's encoding/json prints it."""
     if isinstance(value, str):
         return '"' + _UNSAFE.sub(_escaped, value) + '"'
     if isinstance(value, bool) or value is None:

@@ -1,9 +1,10 @@
-"""Budgets of pods, and what else guards: URLs that may be shown, kube-proxy's mode, pod security, rules of RBAC.
+"""Index of the PodDisruptionBudgets that select each pod; also redaction of URLs, kube-proxy's mode, Pod Security, RBAC
+rules.
 
-Which budgets guard which pods is found for as many of both as a large cluster has.
+The index is fast enough for the pods and budgets of a large cluster.
 
-A budget selects pods of its own namespace; the empty selector of policy/v1 selects all of them, an
-invalid one none (pkg/registry/core/pod/storage/eviction.go: getPodDisruptionBudgets).
+A budget selects pods of its own namespace. The empty selector of policy/v1 selects all of them, an invalid one none
+(pkg/registry/core/pod/storage/eviction.go: getPodDisruptionBudgets).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kubectl_eksdoc.model.selectors import Requirement
 
 @frozen
 class _Namespace:
-    """Budgets of one namespace: those found by one label's value, and those that must be tried on every pod."""
+    """Budgets of one namespace: those found by the value of one label, and those that must be tried on every pod."""
 
     by_label: dict[str, dict[str, list[Budget]]] = field(default_factory=dict)
     others: list[Budget] = field(default_factory=list)
@@ -38,20 +39,23 @@ class _Namespace:
 
 
 _Likeness = tuple[str, int]
-"""What pods have in common that the same budgets select: their namespace, and their labels, which replicas share."""
+"""Pods with the same key are selected by the same budgets: namespace and identity of the labels, which replicas share.
+"""
 
 
 @frozen
 class PodBudgets:
-    """Build it with `matching`."""
+    """An index of budgets and pods. Create it with `index_budgets`."""
 
     _namespaces: Mapping[str, _Namespace]
     _pods: Mapping[str, tuple[Pod, ...]]
-    _selecting: Mapping[_Likeness, tuple[Budget, ...]] = field(compare=False)  # without those that none selects
-    shared: frozenset[str] = frozenset()  # uids of those that several select
+    _selecting: Mapping[_Likeness, tuple[Budget, ...]] = field(
+        compare=False
+    )  # without entries for pods that no budget selects
+    shared: frozenset[str] = frozenset()  # UIDs of pods that several budgets select
 
     def of(self, pod: Pod) -> tuple[Budget, ...]:
-        """The budgets that select `pod`, by name; it need not be one of those the index was built with."""
+        """The budgets that select `pod`, by name; the pod need not be in the index."""
         namespace = self._namespaces.get(pod.namespace)
         if namespace is None:
             return ()
@@ -61,11 +65,12 @@ class PodBudgets:
         return tuple(found)
 
     def known(self, pod: Pod) -> tuple[Budget, ...]:
-        """The same for one of the index's pods, quickly; replicas have the same tuple."""
+        """The same for a pod of the index, but faster; replicas get the same tuple."""
         return self._selecting.get((pod.namespace, id(pod.labels)), ())
 
     def with_others(self, others: Mapping[str, Budget]) -> PodBudgets:
-        """The same budgets, but for those of these keys (ns/name) the `others`, which differ in their status alone."""
+        """The index with the budgets of these keys (namespace/name) replaced; the new ones differ only in their
+        status."""
         selecting = {
             like: tuple(others.get(b.key, b) for b in found) if any(b.key in others for b in found) else found
             for like, found in self._selecting.items()
@@ -73,12 +78,12 @@ class PodBudgets:
         return replace(self, _selecting=selecting)
 
     def pods(self, budget: Budget) -> tuple[Pod, ...]:
-        """Those of the index's pods that `budget` selects, in the order they were given."""
+        """The indexed pods that `budget` selects, in the order they were given."""
         return self._pods.get(budget.key, ())
 
 
 def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> PodBudgets:
-    """An index of who selects whom; its cost grows with pods and budgets, not with their product."""
+    """Build the index; its cost grows with the sum of pods and budgets, not with their product."""
     index = PodBudgets(_by_namespace(tuple(budgets)), {}, {})
     selected: dict[str, list[Pod]] = {}
     shared: list[str] = []
@@ -99,7 +104,7 @@ def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> PodBudgets:
 
 
 def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:
-    # Among several labels the rarest one finds the fewest candidates.
+    # Among several labels, the rarest one gives the fewest candidates.
     shared = Counter((b.namespace, r.key, r.values[0]) for b in budgets for r in b.selector.requirements if _exact(r))
     namespaces: dict[str, _Namespace] = {}
     for budget in budgets:
@@ -119,38 +124,38 @@ def _exact(requirement: Requirement) -> bool:
     return requirement.operator == "In" and len(requirement.values) == 1
 
 
-# Addresses as they are printed and stored: without user information, tokens and parameters.
+# Redaction of URLs before they are printed or stored: without user information, tokens and parameters.
 #
 # Sources: RFC 3986 (authority, query); kubectl prints the user information of a URL without its password.
 
 
 AS = "/as/"
-"""A path of a rehearsal's server begins with it; the user's token follows."""
+"""Prefix of the paths of a rehearsal's server; the user's token follows."""
 
 _TOKEN = re.compile(rf"{AS}([^/\s?#'\"<>]+)")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.~-]*)(?::\d*)?")
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z0-9+.-]+://[^\s'\"<>]+")
-"""Looked for from the beginning of a word alone: otherwise a long word takes the square of its length."""
+"""Searched only at the start of a word: otherwise the time for a long word grows with the square of its length."""
 
 
 def address(url: str) -> str:
-    """`url` as a message, a journal and a snapshot may have it."""
+    """`url` as it may appear in a message, a journal and a snapshot."""
     return _TOKEN.sub("", re.split(r"[?#]", without_user(url), maxsplit=1)[0])
 
 
 def addresses_in(text: str) -> str:
-    """A text of a library, a server or a proxy, with each URL in it as `address` prints it."""
+    """A text of a library, a server or a proxy, with each URL in it redacted by `redact_url`."""
     return _TOKEN.sub("", _URL.sub(lambda found: address(found.group()), text))
 
 
 def token_in(url: str) -> str:
-    """Of the path of a rehearsal's server, "" of any other."""
+    """The token in the path of a rehearsal's server, "" for any other URL."""
     found = _TOKEN.search(url)
     return found.group(1) if found else ""
 
 
 def without_user(url: str) -> str:
-    """Without user information alone. A password may have signs that a URL would need to escape."""
+    """Remove only the user information. A password may contain characters that a URL would have to escape."""
     scheme, there, rest = url.partition("://")
     if not there:
         scheme, rest = "", url
@@ -158,30 +163,31 @@ def without_user(url: str) -> str:
     assert end is not None
     authority, path = rest[: end.start()], rest[end.start() :]
     authority = authority.rpartition("@")[2]
-    if "@" in path:  # a part of a password, as it seems
+    if "@" in path:  # part of a password, probably
         authority = authority if _AUTHORITY.fullmatch(authority) else path.rpartition("@")[2]
         path = ""
     return f"{scheme}{there}{authority}{path}"
 
 
-# How kube-proxy is told to send what Services get: its mode, of its flags, or of the file that these name, as EKS keeps
-# it in a ConfigMap. With a file the flags do not count: what the file leaves out has its default (kubernetes.io,
-# kube-proxy: "ignored if a config file is specified by --config").
+# kube-proxy's mode: from its flags, or from the configuration file that --config names, which EKS stores in a
+# ConfigMap. With a file the flags do not count: a field that the file omits has its default (kubernetes.io, kube-proxy:
+# "ignored if a config file is specified by --config").
 
 
 CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "kube-proxy-config")
 DAEMON_SET = ObjectName("apps/v1", "DaemonSet", "kube-system", "kube-proxy")
-"""As EKS calls them."""
+"""Names of the objects in EKS."""
 IPVS = "ipvs"
 DELETING = ("iptables", "nftables")
-"""The modes in which it deletes the flows of an endpoint that it takes out."""
+"""Modes in which kube-proxy deletes the conntrack entries of an endpoint that it removes."""
 
 _MODE = re.compile(r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:$(-]*)", re.MULTILINE)
 _FILE = re.compile(r"--config(?=[= ]|\Z)")
 
 
 def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:
-    """As it stands in the ConfigMap, or the flags; "" where neither has one. Absent: something else may do its work."""
+    """The text of the ConfigMap, or the flags; "" if there is neither. Absent: another program may do kube-proxy's
+    work."""
     if isinstance(daemon_set, Unknown):
         return daemon_set
     flags = None if isinstance(daemon_set, Absent) else _flags(daemon_set)
@@ -203,16 +209,16 @@ def _file(config: Doc) -> str:
 
 
 def mode(text: str) -> str:
-    """As configured, iptables where that is left out; "" where there is no configuration."""
+    """The configured mode, iptables if it is omitted; "" without a configuration."""
     found = _MODE.search(text)
     return "" if not text.strip() else (found[1] if found else "") or "iptables"
 
 
-# What the levels of pod security forbid: those checks that decide about pods as this tool makes them.
+# Pod Security Standards: the checks that matter for the pods this tool creates.
 #
 # Source: Pod Security Standards (kubernetes.io/docs/concepts/security/pod-security-standards); texts of
 # k8s.io/pod-security-admission policy/check_*.go, v0.33. Of "baseline": host namespaces, privileged containers, added
-# capabilities, hostPath volumes, host ports; of "restricted" besides: privilege escalation, dropped capabilities,
+# capabilities, hostPath volumes, host ports; of "restricted" also: privilege escalation, dropped capabilities,
 # runAsNonRoot, the user 0, seccomp. Left out: AppArmor, SELinux, procMount, sysctls, volume types, Windows.
 
 
@@ -225,13 +231,13 @@ _ADDABLE = frozenset(
 
 
 def violations(level: str, spec: Doc) -> tuple[str, ...]:
-    """Of a pod's spec, in the order of the checks' names; a level that is not known forbids nothing."""
+    """The violations of a pod's spec, in the order of the checks' names; an unknown level forbids nothing."""
     checks: Sequence[_Check] = {BASELINE: _BASELINE, RESTRICTED: _BASELINE + _RESTRICTED}.get(level, ())
     return tuple(said for check in checks for said in check(spec))
 
 
 def refusal(level: str, spec: Doc) -> str:
-    """As admission says it, "" where it lets the pod pass."""
+    """The message of the admission plugin, "" if it admits the pod."""
     found = violations(level, spec)
     return f'violates PodSecurity "{level}:latest": {", ".join(found)}' if found else ""
 
@@ -310,7 +316,7 @@ _RESTRICTED: tuple[_Check, ...] = (_escalation, _capabilities, _non_root, _root,
 
 
 def _named(spec: Doc, bad: Callable[[Doc], bool]) -> list[str]:
-    """The containers, quoted, of whose own security context that holds."""
+    """Quoted names of the containers whose own security context violates a check."""
     return [f'"{each.get("name")}"' for each in _containers(spec) if bad(each.get("securityContext") or {})]
 
 
@@ -322,11 +328,11 @@ def _counted(what: str, names: Sequence[str]) -> str:
     return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
-# Rights as the rules of a Role or a ClusterRole (rbac.authorization.k8s.io/v1, PolicyRule).
+# Permissions as rules of a Role or a ClusterRole (rbac.authorization.k8s.io/v1, PolicyRule).
 
 
 def rules(permissions: Iterable[Permission]) -> list[Doc]:
-    """One for each set of verbs in each API group, and one for paths that are no resources; sorted, each right once."""
+    """One rule for each set of verbs in each API group, and one for non-resource URLs; sorted, without duplicates."""
     verbs: dict[tuple[str, str], set[str]] = {}
     for each in permissions:
         plural = f"{each.resource.plural}/{each.subresource}" if each.subresource else each.resource.plural

@@ -1,7 +1,7 @@
-"""The entries of metadata.managedFields: who owns which fields, by which operation, since when.
+"""Entries of metadata.managedFields: which manager owns which fields, by which operation, since when.
 
-Source: apimachinery, util/managedfields/internal/managedfields.go. An entry is known by manager, operation, subresource
-and, for updates, API version: an applier has one entry whatever version it applies.
+Source: apimachinery, util/managedfields/internal/managedfields.go. An entry is identified by manager, operation,
+subresource and, for updates, API version: an applier has one entry, whatever version it applies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Owners = Mapping["FieldManager", "Entry"]
 
 @frozen(order=True)
 class FieldManager:
-    """What makes two entries the same; `api_version` is "" for appliers."""
+    """The identity of an entry; `api_version` is "" for appliers."""
 
     manager: str
     operation: Operation
@@ -31,7 +31,8 @@ class FieldManager:
     subresource: str
 
     def shown(self) -> str:
-        """As conflicts name it: ``"kubectl-set" using apps/v1``, ``"kubelet" with subresource "status" using v1``."""
+        """As in conflict messages: ``"kubectl-set" using apps/v1``, ``"kubelet" with subresource "status"
+        using v1``."""
         where = f" with subresource {quoted(self.subresource)}" if self.subresource else ""
         using = f" using {self.api_version}" if self.operation == "Update" else ""
         return f"{quoted(self.manager)}{where}{using}"
@@ -39,7 +40,7 @@ class FieldManager:
 
 @frozen
 class Entry:
-    """What one owner has; `time` is RFC 3339 in whole seconds, "" where the entry has none."""
+    """The fields of one owner; `time` is RFC 3339 in whole seconds, "" if the entry has none."""
 
     fields: FieldSet
     api_version: str
@@ -77,7 +78,7 @@ def _read_one(entry: Doc) -> tuple[FieldManager, Entry]:
 
 
 def printed(owners: Owners) -> list[Doc]:
-    """As the server lists them: appliers first, then by time, manager, version and subresource."""
+    """The entries in the server's order: appliers first, then by time, manager, version and subresource."""
     return [_printed_one(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _order(owner, owners))]
 
 
@@ -95,7 +96,7 @@ def _printed_one(owner: FieldManager, entry: Entry) -> Doc:
 
 
 def with_entries(doc: Doc, owners: Owners) -> Doc:
-    """`doc` with these entries as its managedFields; without any, it has no such field."""
+    """`doc` with these entries as its managedFields; without any entry it has no such field."""
     if not owners:
         return without_entries(doc)
     return with_value(doc, ("metadata", "managedFields"), printed(owners))
@@ -109,7 +110,7 @@ def without_times(entries: Iterable[Doc]) -> list[Doc]:
     return [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
 
 
-# At most ten entries of updates: the oldest are put together as "ancient-changes", by API version.
+# Limit of ten entries of updates: the oldest are merged as "ancient-changes", by API version.
 #
 # Source: apimachinery, util/managedfields/internal/capmanagers.go. Appliers are not counted.
 
@@ -119,7 +120,7 @@ _ANCIENT = "ancient-changes"
 
 
 def capped(owners: Owners) -> dict[FieldManager, Entry]:
-    """`owners`, the oldest updaters merged into those of the same version until there are few enough."""
+    """`owners`, with the oldest updaters merged into those of the same version until there are few enough."""
     result = dict(owners)
     updaters = sorted((o for o in owners if o.operation == "Update"), key=lambda o: (owners[o].time, o))
     surplus = len(updaters) - MOST_UPDATERS
@@ -138,10 +139,10 @@ def capped(owners: Owners) -> dict[FieldManager, Entry]:
     return result
 
 
-# What a write takes from other owners: the part that updates and applies share.
+# The fields that a write takes from other owners: shared by updates and applies.
 #
 # Source: structured-merge-diff, merge/update.go (Updater.update); apimachinery, stripmeta.go. Entries of other API
-# versions are compared as if they were of the version of the request: documents are not converted here.
+# versions are compared as if they had the version of the request: documents are not converted here.
 
 
 UNTRACKED = FieldSet.of_paths(
@@ -163,17 +164,18 @@ UNTRACKED = FieldSet.of_paths(
         )
     ),
 )
-"""What nobody owns, in any kind."""
+"""Fields that are never owned, in any kind."""
 
 
 def conflicts(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> Mapping[FieldManager, FieldSet]:
-    """The fields that were written and that others own, by owner; owners without any are left out."""
+    """The written fields that other managers own, by owner; owners without any are left out."""
     found = {owner: entry.fields & seen.written for owner, entry in owners.items() if owner != writer}
     return {owner: fields for owner, fields in found.items() if fields}
 
 
 def taken(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> dict[FieldManager, Entry]:
-    """`owners`, where all but `writer` have lost what was written or removed; without those that have nothing left."""
+    """`owners`, where all except `writer` lose the written and removed fields; owners without remaining fields are left
+    out."""
     lost = seen.written | seen.removed
     result = {
         owner: entry if owner == writer else replace(entry, fields=entry.fields - lost)
@@ -182,11 +184,11 @@ def taken(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison)
     return {owner: entry for owner, entry in result.items() if entry.fields}
 
 
-# What a create, an update or a patch (not an apply) does to managedFields.
+# Effect of a create, an update or a patch (not an apply) on managedFields.
 #
 # Source: apimachinery, util/managedfields/internal: fieldmanager.go, managedfieldsupdater.go, skipnonapplied.go,
 # stripmeta.go; apiserver, IgnoreManagedFieldsTimestampsTransformer. The server does this after defaulting and before
-# the resource's strategy and admission change anything, so values those set belong to nobody.
+# the resource's strategy and admission change anything; so values that these set have no owner.
 
 
 def updated(
@@ -200,9 +202,9 @@ def updated(
 ) -> Doc:
     """`new` with its managedFields after `manager` wrote it over `live` (None: created it) at `now`.
 
-    `reset` are the fields that the resource's strategy ignores in such requests, with all below them: status for the
-    object itself, spec for its status; they are never owned. An object that is not tracked (it was once stored without
-    managedFields, or a request emptied them) stays so until something is applied to it.
+    `reset` are the fields that the resource's strategy ignores in such requests, with everything below them: status for
+    the object itself, spec for its status; they are never owned. An object that is not tracked (it was once stored
+    without managedFields, or a request emptied them) stays untracked until a configuration is applied to it.
     """
     owners = _owners(live, new, subresource)
     if live is not None and not owners:
@@ -216,7 +218,7 @@ def updated(
 def written(
     owners: Owners, before: Doc, after: Doc, writer: FieldManager, now: str, schema: Schema, reset: FieldSet
 ) -> dict[FieldManager, Entry]:
-    """The entries after `writer` changed `before` to `after`. An entry that gains nothing keeps its time."""
+    """The entries after `writer` changed `before` to `after`. An entry that gains no field keeps its time."""
     seen = compare(schema.filled(before), schema.filled(after), schema.root).without(reset)
     result = taken(owners, None, seen)
     gained = seen.written - UNTRACKED
@@ -228,9 +230,9 @@ def written(
 
 
 def _owners(live: Doc | None, new: Doc, subresource: str) -> dict[FieldManager, Entry]:
-    """The entries the request sends, so that clients can edit them; the live ones where it sends none or bad ones.
+    """The entries of the request, so that clients can edit them; the live ones if it has none or malformed ones.
 
-    Through a subresource they cannot be edited. An empty list, or one with an empty entry, takes all away.
+    Through a subresource they cannot be edited. An empty list, or one with an empty entry, removes all entries.
     """
     stored = _readable(live or {})
     if subresource:
@@ -249,9 +251,9 @@ def _readable(doc: Doc) -> dict[FieldManager, Entry]:
 
 
 def settled(live: Doc, new: Doc) -> Doc:
-    """`new`, with the times of `live` where nothing else changed: such a write is none.
+    """`new`, with the times of `live` if nothing else has changed: such a write changes nothing.
 
-    To be asked when a document is ready to be stored, with its resource version not yet changed.
+    Call it when a document is ready to be stored, before its resource version is changed.
     """
     old_entries, entries = (at(doc, "metadata", "managedFields") or [] for doc in (live, new))
     if without_times(old_entries) != without_times(entries) or without_entries(live) != without_entries(new):

@@ -1,4 +1,5 @@
-"""What a run is told: changes that were watched, and answers to its acts. `version` orders what one server wrote."""
+"""Updates for a drain run: watched changes of pods, budgets and nodes, and answers to its requests. `version` is the
+resourceVersion, which orders the writes of one server."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class PodIs(NamedTuple):
 
 
 class PodGone(NamedTuple):
-    """Nothing has this UID any more."""
+    """There is no longer a pod with this UID."""
 
     uid: str
     version: int
@@ -41,7 +42,7 @@ class NodeGone(NamedTuple):
 
 
 class AllPods(NamedTuple):
-    """Every pod there is, each with its version, at the version `version`: what is not among them is gone."""
+    """Every existing pod, each with its version, at the version `version`. A pod that is not included is gone."""
 
     pods: tuple[tuple[Pod, int], ...]
     version: int
@@ -57,33 +58,32 @@ class AllNodes(NamedTuple):
 
 
 class WatchInterrupted(NamedTuple):
-    """The cluster cannot be watched just now; what is known may be old. `said`: why, in a sentence."""
+    """The cluster cannot be watched at the moment; known facts may be old. `message`: the reason, a sentence."""
 
     said: str
 
 
 class WatchRestored(NamedTuple):
-    """It is watched again."""
+    """The watch works again."""
 
 
 class RequestAnswered(NamedTuple):
-    """The server's answer to an act that changes something; `LostAnswer` to `Look` and `ListPods` as well, where
-    nothing but errors came of them for a minute."""
+    """The server's answer to a change. For `ReadPod` and `ListPods` it is a `LostResponse` after a minute of errors."""
 
     act: Act
     answer: ApiStatus | LostAnswer
 
 
 class PodsFound(NamedTuple):
-    """The answer to `Look` and `ListPods`: the pods that are there."""
+    """The answer to `ReadPod` and `ListPods`: the existing pods."""
 
     act: Act
     pods: tuple[Pod, ...]
 
 
 class AttachedVolumes(NamedTuple):
-    """The answer to `ListAttachments`: the PersistentVolumes that are attached, by name. `unread`: why that could not
-    be read, in a sentence; nothing is known then. `refused`: for want of a right, which no other try will change."""
+    """The answer to `ListAttachments`: names of the attached PersistentVolumes. `read_error`: why they could not be
+    read, a sentence; then nothing is known. `refused`: a right is missing, so a retry does not help."""
 
     act: ListAttachments
     volumes: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class AttachedVolumes(NamedTuple):
 
 
 class HookEnded(NamedTuple):
-    """`ok`: it said yes. `said`: its last line, or why it could not be asked."""
+    """A hook has ended. `ok`: it succeeded. `message`: its last line, or why it could not be run."""
 
     act: Hook
     ok: bool

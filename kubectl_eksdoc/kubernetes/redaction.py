@@ -1,8 +1,8 @@
-"""What of a cluster may be written to a file that people hand on: an allow-list, and a digest for the rest.
+"""Redaction of cluster data that is written to files which users share: an allow-list of keys, and digests for all
+others.
 
-Belongs here: which keys are kept because something is judged by them, digests, and what looks like a secret whatever
-its key.
-Never here: the shapes of objects (`objects`), of AWS's answers (`aws.recorded`), and files.
+Belongs here: the keys whose values are kept because a check needs them, digests, and values that look like a secret
+whatever their key. Never here: the shapes of objects (`objects`), of AWS's answers (`aws.recorded`), and files.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 from .corefile import without_comments
 from .guards import address, addresses_in
 
-# A value that is not kept, as something that tells equal ones apart from others, and nothing else.
+# Digests: they replace values that are not kept. Equal values have equal digests; nothing else can be told from them.
 
 
 MARK = "eksdoc-digest:"
-"""What a digest begins with; no value that is kept does."""
+"""Prefix of every digest; no kept value has it."""
 
 _MOST = 100_000
 _BYTES = 8
 
 
 class Digests:
-    """Of one file. `key` is chosen by chance and thrown away with this: without it nobody can try out which short
-    password has this digest. Mutable: it remembers what it was asked."""
+    """Computes the digests of one file. `key` is random and is discarded afterwards: without it, short passwords cannot
+    be guessed from their digests. Mutable: it caches its results."""
 
     __slots__ = ("_key", "_known")
 
@@ -45,7 +45,7 @@ class Digests:
         self._known: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """``eksdoc-digest:`` and 16 hexadecimal digits; "" stays."""
+        """``eksdoc-digest:`` and 16 hexadecimal digits; "" stays ""."""
         if not text or text.startswith(MARK):
             return text
         found = self._known.get(text)
@@ -62,13 +62,14 @@ def is_digest(text: object) -> bool:
 
 
 def has_digest(value: Any) -> bool:
-    """Whether one stands anywhere in a document: what it says is not known, and it must never be sent."""
+    """Whether a document contains a digest anywhere: its content is incomplete, and it must never be sent to a
+    server."""
     if isinstance(value, dict):
         return any(map(has_digest, value.values()))
     return any(map(has_digest, value)) if isinstance(value, (list, tuple)) else is_digest(value)
 
 
-# What looks like a secret wherever it stands: the second net, under the allow-lists.
+# Values that look like a secret, wherever they are: a second safeguard after the allow-lists.
 #
 # Sources of the forms: IAM user guide (unique identifiers: AKIA, ASIA), RFC 7468 (PEM), RFC 7519 (JWT), GitHub's,
 # GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugins route53
@@ -79,7 +80,7 @@ def has_digest(value: Any) -> bool:
 Value = TypeVar("Value")
 
 _IN_TEXT = r'(?:[^"\\]|\\(?s:.))'
-"""What JSON may hold in a text: a backslash, and what it escapes, stay together."""
+"""A character of a JSON string: a backslash stays together with the character that it escapes."""
 _PEM = rf"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:{_IN_TEXT}*?-----END [A-Z ]*PRIVATE KEY-----|{_IN_TEXT}*)"
 _FORMS: Mapping[str, re.Pattern[str]] = {
     "PRIVATE KEY": re.compile(_PEM),
@@ -94,8 +95,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "://": re.compile(r'(?<=://)[^\s/@"\\]+(?=@)'),
     "earer ": re.compile(r"(?<=earer )[\w.~+/=-]{8,}"),
 }
-"""By a piece that each of them has, which is quickly looked for. None goes beyond a quotation mark, so that they may be
-taken out of JSON as it is written."""
+"""By a substring of each form, which is fast to search for. No form extends beyond a quotation mark, so they can be
+removed from JSON text."""
 
 _NAMED = re.compile(
     r"""(?i)((?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)
@@ -111,18 +112,18 @@ _SIGNED = re.compile(
     (?:=|%3d))
     ((?:(?!%26|\\u0026)[^\s"'\\&;#<>])+)"""
 )
-"""Of a URL: each of them is enough to use it, or a part of it."""
+"""Parameters of a URL: each of them is sufficient to use the URL, or part of what is."""
 _DIRECTIVE = re.compile(r"^([ \t]*(?:aws_access_key|credentials|password|secret|token)[ \t]+)(\S.*)$", re.MULTILINE)
-"""Of a Corefile: a word, and what it holds behind it."""
+"""A directive of a Corefile: a keyword, and the secret after it."""
 _KEY = re.compile(
     r"(?<![A-Za-z0-9+/=])(?<!:\d{12}:)(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*[A-Z])[A-Za-z0-9+/]{40}"
     r"(?![A-Za-z0-9+/=])"
 )
-"""Forty characters, as AWS's secret access keys are, and as no end of an ARN is."""
+"""Forty characters like an AWS secret access key, but not the end of an ARN."""
 
 
 def scrubbed(text: str, instead: Callable[[str], str]) -> str:
-    """`text` with `instead` of everything in it that looks like a secret."""
+    """`text` with everything that looks like a secret passed through `replacement`."""
     text = known_forms(text, instead)
     for form in (_NAMED, _HEADER):
         text = _values(form, text, instead)
@@ -131,7 +132,7 @@ def scrubbed(text: str, instead: Callable[[str], str]) -> str:
 
 
 def hidden(text: str) -> str:
-    """For messages: what others say (a library, AWS), without what looks like a secret."""
+    """A message of a library or of AWS, without anything that looks like a secret."""
     return scrubbed(addresses_in(text), lambda _: "…")
 
 
@@ -139,23 +140,23 @@ HIDDEN = "…"
 _WORD = re.compile(r"(?<![A-Za-z0-9+_-])[A-Za-z0-9+_-]{20,}={0,2}")
 _HEX = re.compile(r"(?i)[0-9a-f]{32,}")
 _DIGEST_NAME = re.compile(r"(?i)checksum|digest|hash|revision|commit|bundle|certificate")
-"""Of a field whose value is by chance, and no secret."""
+"""Names of fields whose value is random, but not a secret."""
 _SECRET_NAME = re.compile(
     r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)"
     r"(?!.*(?:name|ref|path|type|expiration|ttl|audience|enabled)\Z)"
 )
-"""Of a field or a variable that holds one, and does not only say where it is."""
+"""Names of fields or variables that hold a secret, and not only its location."""
 
 
 def printed(value: Value, name: str = "") -> Value:
-    """Values of an add-on, a ConfigMap, or a field called `name`, as they may be printed: a Corefile without comments
-    and credentials, other texts without what looks like a secret, by its form or by its name."""
+    """Redact values of an add-on, a ConfigMap, or a field called `name`, for printing: a Corefile without comments and
+    credentials; other texts without anything that looks like a secret, by its form or by its name."""
     return cast(Value, _printed(value, name))
 
 
 def _printed(value: Any, name: str) -> Any:
     if isinstance(value, dict):
-        called = str(value.get("name", ""))  # of a variable
+        called = str(value.get("name", ""))  # name of the variable
         return {key: _printed(each, called if key == "value" and called else str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_printed(each, name) for each in value]
@@ -174,26 +175,26 @@ def _printed(value: Any, name: str) -> Any:
 
 
 def _by_chance(word: str) -> bool:
-    """Whether small and large letters and digits follow each other as a generator of keys has them, and no name: of
-    ten by chance some six are followed by one of another sort, in ``AmazonEksNodeRole2024`` three."""
+    """Whether lower-case letters, upper-case letters and digits alternate as in a generated key, and not as in a name:
+    of ten random characters, about six are followed by one of another class; in ``AmazonEksNodeRole2024`` three are."""
     sorts = ["lower" if each.islower() else "upper" if each.isupper() else each.isdigit() for each in word]
     changes = sum(one != other for one, other in pairwise(sorts))
     return {"lower", "upper", True} <= {*sorts} and changes >= 0.45 * len(word)
 
 
 def printed_corefile(text: str) -> str:
-    """On the same lines."""
+    """Redact a Corefile; line numbers stay the same."""
     bare = without_comments(text, lambda comment: f" {HIDDEN}" if comment.strip("# ") else "")
     return scrubbed(bare, lambda _: HIDDEN)
 
 
 def _each_word(text: str, instead: Callable[[str], str]) -> str:
-    """As many words as before: whoever parses them finds the same form."""
+    """The number of words stays the same, so that the result still parses."""
     return re.sub(r"\S+", lambda found: instead(found.group()), text)
 
 
 def known_forms(text: str, instead: Callable[[str], str]) -> str:
-    """Of what is a secret by its form alone; `text` may be JSON, and stays it."""
+    """Redact secrets that are recognizable by their form alone; `text` may be JSON, and stays valid JSON."""
     for piece, form in _FORMS.items():
         if piece in text:
             text = form.sub(lambda found: instead(found.group()), text)
@@ -208,12 +209,12 @@ _STARTS = (b"PRIVATE KEY", b"AKIA")
 
 
 def suspicious(body: bytes) -> bool:
-    """Whether a page of objects, of which the fields that may hold a secret are cleaned already, may hold a well-known
-    one somewhere else: next to none does, and no more is looked for than costs nothing."""
+    """Whether a page of objects, whose fields that may hold a secret are already cleaned, may contain a well-known form
+    elsewhere. Almost no page does, so only substrings that are cheap to find are checked."""
     return any(piece in body for piece in _STARTS)
 
 
-# The keys whose values are kept, since something is judged by them, and the words of a command that are.
+# The keys whose values are kept because a check needs them, and the words of a command that are kept.
 
 
 def _kept(what: str, *more: str) -> frozenset[str]:
@@ -227,13 +228,13 @@ CONFIG = _kept("config", COREFILE, CONFIG_KEY)
 """Keys of ConfigMaps."""
 
 SOCKET = re.compile(r"(?:--[A-Za-z][\w.-]*=|-[A-Za-z]=)?(?:unix:/{0,2}|npipe:/{0,2})?[\w.-]*[/\\][\w./\\-]*\.sock")
-"""A word that names a socket, with which something reaches its node's container runtime, and nothing else."""
+"""A word that consists only of the path of a socket through which a program reaches its node's container runtime."""
 
 _NAMED_SOCKET = re.compile(r"(?<![\w./-])(?:unix:/{0,2})?/[\w./-]*\.sock(?![\w.-])")
 _FLAG = re.compile(r"--[A-Za-z][\w.-]*|-[A-Za-z]")
-"""Longer ones with one dash may be a letter and a value, as in ``mysql -phunter2``."""
+"""Longer flags with one dash may be a letter and a value, as in ``mysql -phunter2``."""
 _OF_SECRET = re.compile(r"(?i)-.*(?:pass|pwd|secret|token|key|credential)[\w.-]*")
-"""A flag whose value follows as the next word, even where that looks like a flag."""
+"""A flag whose value is the next word, even if that looks like a flag."""
 _REFERENCE = re.compile(r"\$\([A-Za-z_][\w.]*\)")
 _SHELL = re.compile(r"(?:/?(?:usr/)?bin/)?(?:(?:ba|a)?sh|sleep(?: \d{1,6})?)")
 _SLEEP = re.compile(r"(?:/?(?:usr/)?bin/)?sleep")
@@ -243,7 +244,7 @@ _PLAIN_PATH = re.compile(r"(?:/(?:[A-Za-z._-]{0,20}|v\d{1,2}(?:(?:alpha|beta)\d{
 
 @frozen
 class KeptAnnotations:
-    """The lists that are in force: more than the ones above, where more is judged."""
+    """Redacts values by the allow-lists in use; they may contain more than the lists above, if a check needs more."""
 
     digests: Digests
     annotations: frozenset[str] = ANNOTATIONS
@@ -255,23 +256,23 @@ class KeptAnnotations:
         return self.text(value) if key in self.annotations else self.digests.of(value)
 
     def variable(self, name: str, value: str) -> str:
-        """Of an environment variable."""
+        """The value of an environment variable."""
         if name in self.variables:
             return self.text(value)
         return value if _REFERENCE.fullmatch(value) else self._but_sockets(value)
 
     def config_value(self, key: str, value: str) -> str:
-        """Of a ConfigMap."""
+        """A value of a ConfigMap."""
         if key == COREFILE:
             return self.corefile(value)
         return self.text(value) if key in self.config else self.digests.of(value)
 
     def corefile(self, value: str) -> str:
-        """No comment of it is judged."""
+        """No check uses its comments."""
         return self.text(without_comments(value, self.digests.of))
 
     def words(self, given: list[str]) -> list[str]:
-        """Of a command or its arguments: flags by name, and the values of those that are kept."""
+        """The words of a command or its arguments: flags by name, and the values of kept flags."""
         before = ("", *given)[: len(given)]
         return [self._word(*pair) for pair in zip(given, before, strict=True)]
 
@@ -286,17 +287,17 @@ class KeptAnnotations:
         return f"{name}{equals}{self.text(value) if name in self.flags else self.digests.of(value)}"
 
     def _but_sockets(self, text: str) -> str:
-        """A digest, with the sockets that are named in it; what is nothing but a socket stays."""
+        """A digest, followed by the sockets that the text names; a text that is only a socket stays."""
         if ".sock" not in text:
             return self.digests.of(text)
         return text if SOCKET.fullmatch(text) else " ".join((self.digests.of(text), *_NAMED_SOCKET.findall(text)))
 
     def path(self, given: str) -> str:
-        """Of an HTTP probe: long names in it, and those with digits, may be anything."""
+        """The path of an HTTP probe: long names in it, and names with digits, may be secrets."""
         return given if _PLAIN_PATH.fullmatch(given) else f"/{self.digests.of(given)}"
 
     def url(self, given: str) -> str:
-        """Without who logs in, what is asked for, and names that may be anything."""
+        """Remove the user, the query, and path names that may be secrets."""
         scheme, there, rest = address(given).partition("://")
         if not there:
             return self.digests.of(given)
@@ -304,9 +305,9 @@ class KeptAnnotations:
         return f"{scheme}://{host}{self.path(slash + path) if slash else ''}"
 
     def form(self, given: str) -> str:
-        """What is kept, but for what in it is a secret by its form alone: of labels and the like."""
+        """A kept value, except for secrets recognizable by their form alone: for labels and the like."""
         return known_forms(given, self.digests.of)
 
     def text(self, given: str) -> str:
-        """What is kept, but for what in it looks like a secret."""
+        """A kept value, except for parts that look like a secret."""
         return scrubbed(given, self.digests.of)

@@ -1,4 +1,4 @@
-"""What comes after an evicted pod: when its controller replaces it, and whether on the node it left.
+"""Replacement of an evicted pod: when its controller creates a new pod, and whether it can return to the same node.
 
 Sources: pkg/controller/controller_utils.go (IsPodActive), pkg/controller/statefulset, pkg/controller/job,
 pkg/controller/daemon/util/daemonset_util.go, pkg/scheduler/framework/plugins/nodeunschedulable.
@@ -23,15 +23,15 @@ from kubectl_eksdoc.model.workloads import Workload
 
 
 class Replacement(str, Enum):
-    """When the next pod is created."""
+    """When the replacement of an evicted pod is created."""
 
-    FIRST = "first"  # by a rollout that surges: it is Ready before the old one stops
-    AT_ONCE = "at-once"  # at the eviction: old and new overlap, both need room
-    AFTER_GONE = "after-gone"  # same name, so only when the old object is gone
+    FIRST = "first"  # by a rollout with maxSurge: the new pod is Ready before the old one stops
+    AT_ONCE = "at-once"  # at the eviction: old and new pod overlap, both need room
+    AFTER_GONE = "after-gone"  # it has the same name, so only when the old object is gone
     JOB = "job"  # a new pod starts over after the Job's back-off, if backoffLimit allows; the work is lost
-    SAME_NODE = "same-node"  # a DaemonSet's: it ignores the cordon
-    NEVER = "never"  # nobody creates it again
-    UNKNOWN = "unknown"  # a controller we know nothing of
+    SAME_NODE = "same-node"  # a DaemonSet pod: it ignores the cordon
+    NEVER = "never"  # no controller creates it again
+    UNKNOWN = "unknown"  # an unknown controller
 
 
 _BY_OWNER = {
@@ -41,12 +41,12 @@ _BY_OWNER = {
     "Job": ("batch", Replacement.JOB),
     "DaemonSet": ("apps", Replacement.SAME_NODE),
 }
-"""By kind: of which group it is, and what it does."""
+"""By kind of the owner: its API group, and the replacement."""
 _LEAVES_FINISHED = (Replacement.AT_ONCE, Replacement.JOB)
 
 
 def by_owner(owner: ControllerOwner | None) -> Replacement:
-    """What this kind of controller does about an evicted pod."""
+    """How this kind of controller replaces an evicted pod."""
     if owner is None:
         return Replacement.NEVER
     known = _BY_OWNER.get(owner.kind)
@@ -54,10 +54,10 @@ def by_owner(owner: ControllerOwner | None) -> Replacement:
 
 
 def replacement(pod: Pod) -> Replacement:
-    """What happens after `pod` is evicted.
+    """The replacement after `pod` is evicted.
 
-    A mirror pod's static pod goes on running. ReplicaSets and Jobs have dealt with a finished pod before
-    it is evicted, while a StatefulSet needs its name back.
+    The static pod behind a mirror pod keeps running. ReplicaSets and Jobs have already replaced a finished pod; a
+    StatefulSet needs its name and replaces it after the eviction.
     """
     if pod.annotations and pod.mirror:
         return Replacement.NEVER
@@ -66,13 +66,14 @@ def replacement(pod: Pod) -> Replacement:
 
 
 def comes_back_to_its_node(pod: Pod) -> bool:
-    """Whether it is a DaemonSet's, one that has ended included; asked of every pod there is, and of few it is true."""
+    """Whether it is a DaemonSet pod, also a finished one. It is called for every pod, and few are; so it is written for
+    speed."""
     owner = pod.owner
     return owner is not None and owner.kind == "DaemonSet" and replacement(pod) is Replacement.SAME_NODE
 
 
 def tolerates_cordon(tolerations: Sequence[Toleration]) -> Toleration | None:
-    """The toleration by which the scheduler ignores that a node is unschedulable."""
+    """The toleration with which the scheduler ignores that a node is unschedulable, None without one."""
     for toleration in tolerations:
         if toleration.tolerates(UNSCHEDULABLE_TAINT, "", "NoSchedule"):
             return toleration
@@ -80,10 +81,10 @@ def tolerates_cordon(tolerations: Sequence[Toleration]) -> Toleration | None:
 
 
 def returns_to_node(pod: Pod, workload: Workload | None) -> str:
-    """Why the pod's replacement can come back to the cordoned node, or "" when it cannot.
+    """Why the pod's replacement can be scheduled onto the same cordoned node, or "" if it cannot.
 
-    `workload` is the pod's own controller (for a ReplicaSet's pod the ReplicaSet): its template decides.
-    Without it the pod itself must do, which carries what admission added, too.
+    `workload` is the pod's own controller (for a ReplicaSet's pod the ReplicaSet): its template decides. Without it the
+    pod's own tolerations are used, which include those that admission added.
     """
     if replacement(pod) is Replacement.NEVER:
         return ""
@@ -99,11 +100,11 @@ def returns_to_node(pod: Pod, workload: Workload | None) -> str:
     return f"it tolerates {UNSCHEDULABLE_TAINT}"
 
 
-# What replacements need while a drain goes on, and the pods that serve it.
+# Pods that replacements depend on while a drain runs.
 #
-# Evicting the only backend of some of these stops replacements in the whole cluster: nothing can be created
-# (a webhook that fails closed), no volume attaches, no name resolves. Others come back before anybody waits for them:
-# how bad it is stands in knowledge/software.json, with its reason.
+# If the only backend is evicted, some of these stop all replacements in the cluster: no pod can be created (a webhook
+# that fails closed), no volume attaches, no name resolves. Others are available again in time. knowledge/software.json
+# has the severity of each, with its reason.
 
 
 _CONTROLLERS = {
@@ -112,17 +113,17 @@ _CONTROLLERS = {
     if each.replacements_need
     for _, label in (*each.labels, *each.controller_labels)
 }
-"""Value of one of `_NAME_LABELS` on a pod → what it is. Values as the projects' own charts set them."""
+"""Value of one of `_NAME_LABELS` on a pod → its role. The values are those of the projects' own charts."""
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The label by which the API server names every namespace."""
+"""The label that the API server sets on every namespace, with its name."""
 
 _NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
 
 @frozen
 class Backends:
-    """`pods` serve `what` and are Ready; `why` says what stops without them, `severity` how bad that is."""
+    """`pods` provide `what` and are Ready; `why` says what stops without them, `severity` how severe that is."""
 
     what: str
     why: str
@@ -131,7 +132,7 @@ class Backends:
 
 
 def guards_pod_creation(webhook: Webhook) -> bool:
-    """True for a webhook that must answer before a pod can be created or evicted."""
+    """Whether the webhook must answer before a pod can be created or evicted."""
     return webhook.fails_closed and any(
         ("*" in rule.operations or "CREATE" in rule.operations)
         and ("" in rule.groups or "*" in rule.groups)
@@ -141,9 +142,9 @@ def guards_pod_creation(webhook: Webhook) -> bool:
 
 
 def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -> bool:
-    """Whether its selectors let it be called for a pod like `pod`.
+    """Whether the webhook's selectors match a pod like `pod`.
 
-    `namespaces` are labels by name; None, or a pod's namespace that is missing there, counts as selected.
+    `namespaces` are labels by name; if it is None, or lacks the pod's namespace, the namespace counts as selected.
     """
     if not webhook.object_selector.matches(pod.labels):
         return False
@@ -154,7 +155,7 @@ def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -
 
 
 def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
-    """Everything replacements need that some ready pod of this cluster serves, sorted by name."""
+    """The backends that replacements depend on, among the Ready pods of this cluster, sorted by name."""
     ready = [p for p in cluster.pods if p.ready and p.node and p.deletion_deadline is None]
     found = [*_controllers(ready), *_webhooks(cluster, ready)]
     return tuple(sorted((b for b in found if b.pods), key=lambda b: b.what))
@@ -169,7 +170,7 @@ def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
             known = (_CONTROLLERS.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
             roles[same] = next(filter(None, known), None)
         role = roles[same]
-        # A DaemonSet has one on every node: a drain takes none of them away.
+        # A DaemonSet has a pod on every node: a drain removes none of them.
         if role and not pod.of_daemon_set:
             serving[role].append(pod)
     for role, pods in serving.items():
@@ -208,7 +209,7 @@ def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
 
 
 def _ready_endpoints(cluster: Cluster) -> dict[str, set[str]]:
-    """UIDs of the pods the API server reaches by each Service; one without slices is told by its selector."""
+    """UIDs of the pods that the API server reaches through each Service, for the Services with EndpointSlices."""
     ready: dict[str, set[str]] = defaultdict(set)
     for piece in cluster.endpoint_slices:
         uids = ready[f"{piece.namespace}/{piece.service}"]
@@ -216,15 +217,15 @@ def _ready_endpoints(cluster: Cluster) -> dict[str, set[str]]:
     return ready
 
 
-# How many pods a pod's controller wants: the lookup by which a budget's percentage gets its base.
+# The desired replicas of a pod's controller: the base of a budget's percentage.
 #
-# The order of the finders and what each of them accepts are those of the disruption controller
-# (pkg/controller/disruption/disruption.go: finders, getPodReplicaSet, getPodDeployment …, getScaleController).
+# The order of the finders and what each of them accepts follow the disruption controller
+# (pkg/controller/disruption/disruption.go: finders, getPodReplicaSet, getPodDeployment and others, getScaleController).
 
 
 _APPS = ("apps", "extensions")
 
-# Kinds the API server serves without a scale subresource, as the controller's error names them.
+# Kinds that the API server serves without a scale subresource, as the controller's error names them.
 _WITHOUT_SCALE = {
     ("batch", "Job"): "jobs.batch",
     ("batch", "CronJob"): "cronjobs.batch",
@@ -239,7 +240,7 @@ _WITH_SCALE = frozenset({("apps", "ReplicaSet"), ("apps", "Deployment"), ("apps"
 
 @frozen
 class ScaledController:
-    """A controller that counts (`uid`: a Deployment counts once for all its ReplicaSets) and what it wants."""
+    """A controller and its desired replicas. `uid`: a Deployment counts once for all its ReplicaSets."""
 
     uid: str
     replicas: int
@@ -249,14 +250,14 @@ class ScaledController:
 
 @frozen
 class NoScale:
-    """The controller answers with this error, and fails to sync the budget."""
+    """The controller gets this error, and fails to sync the budget."""
 
     error: str
 
 
 @frozen
 class ScaleNotRead:
-    """The facts do not tell: `missing` is the resource that was not read or a kind that is never read."""
+    """The facts do not include the scale: `missing` is the resource that was not read, or a kind that is never read."""
 
     missing: str
     because: str
@@ -267,10 +268,10 @@ Found = ScaledController | NoScale | ScaleNotRead
 
 @frozen
 class Scales:
-    """An index of workloads by what an owner reference says. Build it with `Scales.of`.
+    """An index of workloads by owner reference. Create it with `ScaleIndex.of`.
 
-    `unread` maps a kind to why its objects are not (all) known. With `complete`, `workloads` is all there
-    is in the world: an owner that is not among them does not exist, or has no scale.
+    `unread` maps a kind to the reason why its objects are not completely known. With `complete`, `workloads` contains
+    every workload: an owner that is not among them does not exist, or has no scale.
     """
 
     by_name: Mapping[tuple[str, str, str], Workload]
@@ -286,7 +287,7 @@ class Scales:
         )
 
     def find(self, owner: ControllerOwner, namespace: str) -> Found | None:
-        """The scale behind a controllerRef; None where the controller finds no such object."""
+        """The scale behind a controllerRef; None if the controller finds no such object."""
         for finder in (self.replication_controller, self.deployment, self.replica_set, self.stateful_set):
             found = finder(owner, namespace)
             if found is not None:
@@ -297,14 +298,14 @@ class Scales:
         return _scale(self._get(owner, namespace, "ReplicationController", ("",)))
 
     def deployment(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
-        """Of a ReplicaSet's pod: the Deployment behind the ReplicaSet."""
+        """For a pod of a ReplicaSet: the Deployment that owns the ReplicaSet."""
         replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
         if replica_set is None or replica_set.owner is None:
             return None
         return _scale(self._get(replica_set.owner, namespace, "Deployment", _APPS))
 
     def replica_set(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
-        """A ReplicaSet that no Deployment controls; whose Deployment, in which group, is not asked."""
+        """A ReplicaSet that is not owned by a Deployment; the API group of the owner is not checked."""
         replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
         if replica_set is None or (replica_set.owner is not None and replica_set.owner.kind == "Deployment"):
             return None
@@ -314,7 +315,7 @@ class Scales:
         return _scale(self._get(owner, namespace, "StatefulSet", ("apps",)))
 
     def scale_subresource(self, owner: ControllerOwner, namespace: str) -> Found | None:
-        """What GET …/scale of the owner says, as far as facts can tell."""
+        """The answer to GET …/scale of the owner, as far as the facts include it."""
         error = _WITHOUT_SCALE.get((owner.group, owner.kind))
         if error is not None:
             return NoScale(f"{error} does not implement the scale subresource")
@@ -328,7 +329,7 @@ class Scales:
         return ScaleNotRead(_resource_of(owner), f"the scale of {owner.kind} {owner.name} is not among the facts")
 
     def unknown_because_unread(self, owner: ControllerOwner, namespace: str) -> ScaleNotRead | None:
-        """Whether a kind that decides about this owner was not read."""
+        """Set if a kind that decides about this owner was not read."""
         if (owner.group, owner.kind) not in _WITH_SCALE:
             return None
         held = self.by_name.get((owner.kind, namespace, owner.name))
@@ -345,7 +346,7 @@ class Scales:
         return ScaleNotRead(read.resource.full_name, f"{read.resource.plural} were not read ({read.state.value})")
 
     def _get(self, owner: ControllerOwner, namespace: str, kind: str, groups: tuple[str, ...]) -> Workload | None:
-        """The object the reference means; another one of the same name (by UID) does not count."""
+        """The object that the reference means; another object of the same name (by UID) does not count."""
         if owner.kind != kind or owner.group not in groups:
             return None
         workload = self.by_name.get((kind, namespace, owner.name))

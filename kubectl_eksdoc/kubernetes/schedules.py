@@ -1,7 +1,7 @@
-"""Schedules of CronJobs: what the API server takes for one, and what is wrong with any other.
+"""Schedules of CronJobs, validated like the API server does, and the problem of an invalid schedule.
 
 Source: github.com/robfig/cron/v3 parser.go (ParseStandard), as pkg/apis/batch/validation (validateScheduleFormat,
-validateTimeZone) uses it, Kubernetes v1.36. Time zones are only looked at for their form.
+validateTimeZone) uses it, Kubernetes v1.36. Time zones are checked only for their form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*\Z")
 
 
 class InvalidSchedule(ValueError):
-    """The text is no schedule; the message quotes it, and says what is wrong where."""
+    """The text is not a schedule; the message quotes it and says what is wrong."""
 
 
 def _numbered(names: str, first: int) -> dict[str, int]:
@@ -32,13 +32,14 @@ _FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
     ("month", 1, 12, _numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1)),
     ("day of the week", 0, 6, _numbered("sun mon tue wed thu fri sat", 0)),
 )
-"""Each with its lowest and highest number, and the names that stand for numbers there, in any case of letters."""
+"""Each field with its lowest and highest number, and names that stand for numbers, in upper or lower case."""
 
 
 def check(text: str) -> None:
-    """
+    """Validate a schedule.
+
     Raises:
-        InvalidSchedule: it is none.
+        InvalidSchedule: it is not valid.
     """
     try:
         if "TZ" in text:
@@ -56,10 +57,10 @@ def check(text: str) -> None:
 
 
 def check_time_zone(name: str) -> None:
-    """Whether it has the form of one: which there are is known by the server's own list.
+    """Check the form of a time zone; only the server knows which zones exist.
 
     Raises:
-        InvalidSchedule: it has not.
+        InvalidSchedule: it does not have the form of one.
     """
     if name.lower() == "local" or not _ZONE.match(name):
         raise InvalidSchedule(f"{name!r} is no time zone: write one of the IANA list, as Europe/Berlin, or Etc/UTC")
@@ -78,7 +79,7 @@ def _check_fields(fields: list[str]) -> None:
 
 
 def _against(part: str, low: int, high: int, names: Mapping[str, int]) -> str:
-    """What is wrong with one part of a field, "" for nothing."""
+    """The problem of one part of a field, "" if it is valid."""
     span, *steps = part.split("/")
     ends = span.split("-")
     if len(steps) > 1 or len(ends) > 2:
@@ -98,14 +99,14 @@ def _against(part: str, low: int, high: int, names: Mapping[str, int]) -> str:
     return f"{first} is after {last}" if first > last else ""
 
 
-# Times as the API server takes them: RFC 3339, of leases and the like with a fraction.
+# Times as the API server accepts them: RFC 3339, with a fraction in Leases and some other objects.
 
 
 _FORM = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(?:Z|([+-])(\d\d):(\d\d))?\Z", re.ASCII)
 
 
 def parsed(text: object) -> datetime | None:
-    """In UTC; None for what is no time, or one of the calendar's first or last days, which zones lead out of."""
+    """The time in UTC; None if it is not a time, or if the conversion leaves the range of the calendar."""
     found = _FORM.match(text) if isinstance(text, str) else None
     if found is None:
         return None

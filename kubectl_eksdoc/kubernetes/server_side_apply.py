@@ -1,8 +1,8 @@
-"""Server-side apply: a configuration becomes part of a live document, and its fields the applier's.
+"""Server-side apply: merge a configuration into a live document, and make the applier the owner of its fields.
 
 Source: structured-merge-diff, merge/update.go (Updater.Apply, prune); apimachinery, util/managedfields/internal:
-structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go. Values that the server defaults are the caller's matter,
-as is kubectl's last-applied annotation (lastappliedmanager.go), which only ``kubectl apply`` ever has.
+structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go. The caller applies server-side defaults, and handles
+kubectl's last-applied annotation (lastappliedmanager.go), which only ``kubectl apply`` sets.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from .managed_fields import (
     written,
 )
 
-# Conflicts of an apply with other owners, and how the server words them.
+# Conflicts of an apply with other field managers, and the server's message.
 #
-# Source: apimachinery, util/managedfields/internal/conflict.go; errors.NewApplyConflict. The order of
-# the causes of several owners varies on a server; here they are sorted, as in the message.
+# Source: apimachinery, util/managedfields/internal/conflict.go; errors.NewApplyConflict. On a server the order of
+# causes of several owners varies; here they are sorted, as in the message.
 
 
 @frozen
@@ -56,7 +56,7 @@ class _Conflict:
 
     @property
     def field(self) -> str:
-        """As in ``.spec.containers[name="app"].image``."""
+        """The path as in ``.spec.containers[name="app"].image``."""
         return "".join(shown(step) for step in self.path)
 
 
@@ -89,7 +89,7 @@ class Conflicts:
         ]
 
     def status(self) -> Doc:
-        """The body of the answer 409."""
+        """The body of the 409 answer."""
         return {
             "kind": "Status",
             "apiVersion": "v1",
@@ -102,19 +102,19 @@ class Conflicts:
         }
 
 
-# Items of a configuration that have the same key: such a list cannot be applied (typed/validate.go).
+# Items of a configuration with the same key: such a list cannot be applied (typed/validate.go).
 
 
 @frozen
 class Duplicate:
-    """`where` is the list, as ``.spec.containers``; `key` the item, as ``[name="app"]``."""
+    """`list_path` is the path of the list, as ``.spec.containers``; `key` identifies the item, as ``[name="app"]``."""
 
     where: str
     key: str
 
 
 def duplicate_in(value: Any, place: SchemaPlace, where: str = "") -> Duplicate | None:
-    """The first one found; atomic values may hold anything."""
+    """The first duplicate item; atomic values may contain duplicates."""
     if isinstance(value, dict) and not place.atomic:
         for name, inner in value.items():
             found = duplicate_in(inner, place.under(name), where + shown(field_step(name)))
@@ -130,14 +130,14 @@ def duplicate_in(value: Any, place: SchemaPlace, where: str = "") -> Duplicate |
     return None
 
 
-# The part of a document that a set of fields names, as a configuration that would own just these.
+# The part of a document that a set of fields names, as a configuration that would own only these.
 #
 # Source: structured-merge-diff, typed/remove.go (ExtractItems, with its keys); client-go, applyconfigurations
 # (Extract).
 
 
 def kept(doc: Doc, fields: FieldSet, place: SchemaPlace) -> Doc:
-    """What of `doc` the set names. Items of lists keep their keys, without which they would be others."""
+    """The fields of `doc` that the set names. Items of lists keep their keys, which identify them."""
     return _fields(doc, fields.tree, place)
 
 
@@ -162,27 +162,27 @@ def _item(item: Any, node: Tree, place: SchemaPlace) -> Any:
     return {**keys, **_fields(item, node, place.of_items())}
 
 
-# A configuration merged into a live document, and fields taken out of a document.
+# Merge a configuration into a live document, and remove fields from a document.
 #
-# Source: structured-merge-diff, typed/merge.go and typed/remove.go. Nothing is ever lost by merging; where both have a
-# leaf, the configuration's stays. Items keep the configuration's order, with items only the live list has in between
-# where they were.
+# Source: structured-merge-diff, typed/merge.go and typed/remove.go. Merging never removes a field; if both have a leaf,
+# the configuration's value is kept. Items have the configuration's order; items that only the live list has keep their
+# position between them.
 
 
 def merged(live: Doc, config: Doc, place: SchemaPlace) -> Doc:
-    """`live` with what `config` says."""
+    """`live` with the fields of `config` merged into it."""
     return {**live, **{name: _merged(live.get(name), wanted, place.under(name)) for name, wanted in config.items()}}
 
 
 def _merged(live: Any, wanted: Any, place: SchemaPlace) -> Any:
     if wanted is None:
-        # Null keeps a granular object or list that has something in it, and replaces anything else.
+        # Null keeps a granular object or list that is not empty, and replaces anything else.
         return live if _is_granular(live, place) else None
     if isinstance(wanted, dict) and isinstance(live, dict) and not place.atomic:
         return merged(live, wanted, place)
     if isinstance(wanted, list) and isinstance(live, list) and place.list_type != "atomic":
-        # Both lists in one; see `_order` for the order. Live duplicates are replaced where the configuration
-        # has one.
+        # Merge both lists; see `_merge_order` for the order. If the configuration has an item, it replaces duplicates
+        # of it in the live list.
         before, after = steps_of(live, place), steps_of(wanted, place)
         result: list[Any] = []
         for step, index in _order([step_of(item, place) for item in live], list(after)):
@@ -203,10 +203,10 @@ def _is_granular(value: Any, place: SchemaPlace) -> bool:
 
 
 def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:
-    """The steps of the merged list, with the position in `live` of those that only it has.
+    """The steps of the merged list, with the position in `live` of those that only the live list has.
 
-    The two lists are walked side by side; a shared item is placed when the configuration's turn for it comes, and
-    whatever only the live list has goes as far forward as that allows.
+    The two lists are walked side by side. A shared item is placed at the configuration's turn; an item of the live list
+    alone is placed as early as this allows.
     """
     known, config = set(live), set(wanted)
     shared = [step for step in wanted if step in known]
@@ -239,12 +239,13 @@ def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:
 
 
 def removed(doc: Doc, gone: FieldSet, place: SchemaPlace) -> Doc:
-    """`doc` without the fields of the set and all that is in them; objects and lists that this empties become null."""
+    """`doc` without the fields of the set and everything below them; objects and lists that become empty
+    become null."""
     return _removed_fields(doc, gone.tree, place)
 
 
 def _removed(value: Any, gone: Tree, place: SchemaPlace) -> Any:
-    """Null where nothing is left. Atomic values lose nothing in part: a field below one takes the whole."""
+    """Null if nothing remains. Atomic values are never removed in part: a field below one removes all of it."""
     if isinstance(value, dict):
         return None if place.atomic else _removed_fields(value, gone, place) or None
     if isinstance(value, list):
@@ -277,7 +278,7 @@ def _removed_items(items: list[Any], gone: Tree, place: SchemaPlace) -> list[Any
 
 
 def without_new_nulls(value: Any, before: Any) -> Any:
-    """`value` without the nulls that `before` has not: a server's types have no room for them."""
+    """`value` without nulls that `before` does not have: a server's Go types cannot store them."""
     if value is before:
         return value
     if isinstance(value, dict):
@@ -295,7 +296,7 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 
 @frozen
 class AppliedDocument:
-    """The document to default and store; it is the live one where nothing changed."""
+    """The document to default and store; it is the live document if nothing has changed."""
 
     doc: Doc
 
@@ -318,12 +319,13 @@ def apply(
     subresource: str = "",
     reset: FieldSet = NONE,
 ) -> AppliedDocument | Conflicts | ApplyRefused:
-    """`live` (None: there is none yet) after `manager` applied `config` at `now`; with `force` nothing conflicts.
+    """`live` (None: it does not exist yet) after `manager` applied `config` at `now`; with `force` there are no
+    conflicts.
 
-    `reset` are fields that are never owned, as in `managed_fields.updated`. A null in `config` takes a plain value
-    away, even a creationTimestamp, which the server puts back as it does for any update; whoever does that, or
-    defaults, asks `managed_fields.settled` once more. Raises MalformedEntries where `live` has managedFields that no
-    server wrote.
+    `reset` are fields that are never owned, as in `managed_fields.with_update`. A null in `config` removes a plain
+    value, even a creationTimestamp, which the server restores as in any update. A caller that restores or defaults
+    fields must call `managed_fields.keep_times_if_unchanged` again. Raises MalformedEntries if `live` has managedFields
+    that no server would write.
     """
     refusal = _refusal(config, schema.root)
     if refusal is not None:
@@ -348,7 +350,7 @@ def apply(
 def _applied(
     before: Doc, config: Doc, owners: Owners, applier: FieldManager, force: bool, schema: Schema, reset: FieldSet
 ) -> tuple[Doc, dict[FieldManager, Entry]] | Conflicts:
-    """The document and its entries, the applier's with the time it had."""
+    """The document and its entries; the applier's entry keeps its old time."""
     place = schema.root
     last = owners.get(applier)
     mine = fields_of(config, place).without(reset)
@@ -372,10 +374,10 @@ def _applied(
 
 
 def _pruned(doc: Doc, last: FieldSet, owners: Owners, place: SchemaPlace) -> Doc:
-    """`doc` without what the applier had and no longer lists, unless somebody else owns it.
+    """`doc` without the fields that the applier owned and no longer lists, unless another manager owns them.
 
-    What was removed along with it comes back where another owner has it (which keeps the objects and items around it,
-    if they are owned or named), and where the applier never had it.
+    Fields that were removed along with them are restored if another owner has them (which also keeps the objects and
+    items around them, if they are owned or named), and if the applier never owned them.
     """
     had = with_named(last, place)
     pruned = removed(doc, had, place)

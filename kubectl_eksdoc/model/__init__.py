@@ -1,5 +1,5 @@
-"""Nouns: what was observed (facts) and what is said about it (findings).
+"""Domain model: observed facts, and findings about them.
 
-Belongs here: frozen dataclasses and the vocabulary they are made of.
-Never here: a decision, an API object, a default that hides that something was not read.
+Belongs here: frozen dataclasses and the types of their fields. Never here: decisions, API objects, defaults that hide
+that something was not read.
 """

@@ -1,4 +1,4 @@
-"""What a run asks for, as data: each is done by an edge, or written down only."""
+"""Actions of a drain run, as data: an edge carries them out, or they are only recorded."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .nodes import Pod
 
 
 class Cordon(NamedTuple):
-    """Make exactly this node unschedulable, and note on it which run did, and how it was before; a node that another
-    run has changed is left as it is, unless that is the run `over`, which is over. `skipped`: its pods stay."""
+    """Make exactly this node unschedulable, and record the run and the earlier state on the node. A node that another
+    run has changed is not touched, unless that run is `ended_run`, which has ended. `skipped`: its pods stay."""
 
     node: str
     uid: str
@@ -18,15 +18,16 @@ class Cordon(NamedTuple):
 
 
 class Exclude(NamedTuple):
-    """Have load balancers that send to nodes leave exactly this one out, and note on it that this run did."""
+    """Exclude exactly this node from load balancers that send traffic to nodes, and record the run on the node."""
 
     node: str
     uid: str
 
 
 class Restore(NamedTuple):
-    """Make exactly this node what it was before this run cordoned or excluded it, byte for byte; a node that this run
-    did not change is left as it is. Without `cordon` whether it is cordoned is left as it is: somebody else decided."""
+    """Restore exactly this node's state from before this run cordoned or excluded it, byte for byte; a node that this
+    run did not change is not touched. Without `cordon`, spec.unschedulable is not changed: another client has decided
+    it."""
 
     node: str
     uid: str
@@ -34,30 +35,30 @@ class Restore(NamedTuple):
 
 
 class Protect(NamedTuple):
-    """Keep autoscalers from removing exactly this node, and note on it that this run did; what its user said of that
-    stays as it is."""
+    """Keep autoscalers from removing exactly this node, and record the run on the node; settings of its user are not
+    changed."""
 
     node: str
     uid: str
 
 
 class Release(NamedTuple):
-    """Take back what this run did to protect exactly this node, byte for byte; nothing else."""
+    """Undo only the protection of exactly this node by this run, byte for byte."""
 
     node: str
     uid: str
 
 
 class Evict(NamedTuple):
-    """Ask for the eviction of exactly this pod, by its UID; `grace_s` None: it has its own time to stop."""
+    """Request the eviction of exactly this pod, by its UID; `grace_s` None: the pod's own grace period."""
 
     pod: Pod
     grace_s: int | None = None
 
 
 class Restart(NamedTuple):
-    """Have the rollout of exactly this workload begin anew: a new pod takes the place of `pod`. However often one run
-    asks for it, it is done once."""
+    """Start a new rollout of exactly this workload: a new pod replaces `pod`. However often one run requests it, it is
+    done once."""
 
     namespace: str
     name: str
@@ -67,13 +68,13 @@ class Restart(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete exactly this pod, by its UID, whatever its budget says; it has its own time to stop."""
+    """Delete exactly this pod, by its UID, regardless of its budget; it has its own grace period."""
 
     pod: Pod
 
 
 class Look(NamedTuple):
-    """Read this pod now: what is there under its name."""
+    """Read the current pod of that name."""
 
     pod: Pod
 
@@ -91,28 +92,29 @@ class ListAttachments(NamedTuple):
 
 
 OfNode = Cordon | Exclude | Restore | Protect | Release
-"""What changes a node. Of two that differ in nothing but their kind Python says that they are equal."""
+"""A change of a node. Python treats two of them that differ only in their class as equal."""
 
 OfPod = Evict | Restart | Delete
-"""What makes a pod go."""
+"""An action that removes a pod."""
 
 Change = OfNode | OfPod
-"""What changes something: it is written down before it is done."""
+"""An action that changes the cluster: it is recorded before it is done."""
 
 Act = Change | Look | ListPods | ListAttachments
-"""What is asked of the cluster."""
+"""A request to the cluster."""
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
-"""The annotation of a pod template by which ``kubectl rollout restart`` makes it another one."""
+"""Annotation of a pod template with which ``kubectl rollout restart`` changes it."""
 
 BEFORE_WAVE = "before-wave"
 AFTER_WAVE = "after-wave"
 
 
 class Hook(NamedTuple):
-    """Run the user's command for this moment (`BEFORE_WAVE`, `AFTER_WAVE`): whether the drain goes on hangs on it.
+    """Run the user's command for this event (`BEFORE_WAVE`, `AFTER_WAVE`): its result decides whether the drain
+    continues.
 
-    `nodes`: those of the wave that are begun next, or that are over.
+    `nodes`: the nodes of the wave that starts next, or that has ended.
     """
 
     when: str
@@ -121,4 +123,4 @@ class Hook(NamedTuple):
 
 
 Errand = Act | Hook
-"""Whatever a run asks for, of the cluster or of this machine."""
+"""A request of a run, to the cluster or to this machine."""

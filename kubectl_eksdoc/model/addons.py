@@ -1,4 +1,4 @@
-"""EKS add-ons: as they are, as they could be, and how they were updated."""
+"""EKS add-ons: their state, the available versions, and their updates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kinds import Absent, Unknown
 
 @frozen
 class Issue:
-    """What EKS says is wrong. `code` such as ``ConfigurationConflict``."""
+    """A health issue that EKS reports. `code` such as ``ConfigurationConflict``."""
 
     code: str
     message: str
@@ -25,8 +25,8 @@ class Issue:
 
 @frozen
 class Addon:
-    """As it is (DescribeAddon). `configuration` is what the user gave, JSON or YAML, "" for nothing; how conflicts were
-    resolved is not in it: only an `EksAddonUpdate` says that."""
+    """An installed add-on (DescribeAddon). `configuration`: the user's values, JSON or YAML, "" for none. It does not
+    include how conflicts were resolved: only an `EksAddonUpdate` does."""
 
     name: str
     version: str
@@ -40,7 +40,7 @@ class Addon:
 
 @frozen
 class CompatibleVersion:
-    """A Kubernetes version that an add-on's version is for; `default`: the one that EKS installs there."""
+    """A Kubernetes version that an add-on version supports; `default`: the version that EKS installs there."""
 
     kubernetes: str
     default: bool = False
@@ -48,7 +48,7 @@ class CompatibleVersion:
 
 @frozen
 class AddonVersion:
-    """One that could be installed (DescribeAddonVersions)."""
+    """An available version (DescribeAddonVersions)."""
 
     version: str
     fits: tuple[CompatibleVersion, ...]
@@ -59,7 +59,7 @@ class AddonVersion:
 
 @frozen
 class AddonVersions:
-    """Those of one add-on, as EKS lists them: the newest first. `kind`: what it is for; `by`: who publishes it."""
+    """The versions of one add-on, newest first, as EKS lists them. `kind`: its purpose; `by`: the publisher."""
 
     name: str
     kind: str
@@ -69,8 +69,8 @@ class AddonVersions:
 
 @frozen
 class AddonConfiguration:
-    """What may be configured of a version (DescribeAddonConfiguration): a JSON Schema of draft 6 so far. Some versions
-    have none, and older ones cannot be configured: it is unknown then, and nothing follows from that."""
+    """The configuration that a version accepts (DescribeAddonConfiguration): a JSON Schema, of draft 6 so far. Some
+    versions have no schema, and older ones cannot be configured: then it is unknown, and no conclusion is drawn."""
 
     name: str
     version: str
@@ -79,7 +79,7 @@ class AddonConfiguration:
 
 @frozen
 class EksAddonUpdate:
-    """One that was asked for (DescribeUpdate). `parameters` by the names EKS gives them, such as ``AddonVersion`` and
+    """An update of an add-on (DescribeUpdate). `parameters` by EKS's names, such as ``AddonVersion`` and
     ``ResolveConflicts``; `status` such as ``Successful``."""
 
     id: str
@@ -90,14 +90,14 @@ class EksAddonUpdate:
     errors: tuple[Issue, ...] = ()
 
     def parameter(self, name: str) -> str:
-        """ "" where it was not given."""
+        """The value of a parameter, "" if it was not given."""
         return next((value for key, value in self.parameters if key == name), "")
 
 
 @frozen
 class UpdateCall:
-    """What UpdateAddon is asked for. `mode` as EKS spells it; `values`: the whole document as text, None to send none,
-    with which EKS keeps what it has. `token`: the same one twice is the same update."""
+    """The parameters of UpdateAddon. `mode` as EKS spells it; `values`: the whole document as text, None to send none,
+    so that EKS keeps the current values. `token`: two calls with the same token are one update."""
 
     addon: str
     version: str
@@ -108,7 +108,7 @@ class UpdateCall:
 
 @frozen
 class VersionSide:
-    """What is known of a version: its chart's defaults, and the schema of its configuration."""
+    """Facts about a version: the defaults of its chart, and the schema of its configuration."""
 
     version: str
     chart: Doc | Unknown
@@ -117,9 +117,9 @@ class VersionSide:
 
 @frozen
 class AddonSide:
-    """What AWS says of an installed add-on and of an update of it to `target`. `values`: the configuration of today;
-    `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last;
-    `between`: all that are newer than the installed one, up to the target, the oldest first."""
+    """AWS's facts about an installed add-on and its update to `target`. `values`: the current configuration; `offered`:
+    whether EKS offers the target for this cluster; `steps`: the versions of the update path, the target last;
+    `between`: all versions newer than the installed one, up to the target, oldest first."""
 
     addon: Addon
     now: VersionSide
@@ -132,8 +132,8 @@ class AddonSide:
 
 @frozen
 class UpdateHistory:
-    """`updates` are the latest that EKS lists, the newest first; `unseen`: so many more it lists, of which nothing was
-    asked. `values`: by the id of an update, the configuration values that it gave; one that is not there gave none."""
+    """`updates` are the latest that EKS lists, newest first; `unseen`: number of further updates that were not read.
+    `values`: by update ID, the configuration values of the update; an update that is not included had none."""
 
     updates: tuple[EksAddonUpdate | Unknown, ...]
     unseen: int = 0
@@ -142,8 +142,8 @@ class UpdateHistory:
 
 @frozen
 class AddonPast:
-    """What AWS says of an installed add-on and of what was done to it. `update` is the one that is looked at, Absent
-    where EKS knows of none."""
+    """AWS's facts about an installed add-on and its past updates. `update` is the update in question, Absent if EKS
+    knows of none."""
 
     addon: Addon
     now: VersionSide
@@ -152,12 +152,12 @@ class AddonPast:
     update: EksAddonUpdate | Unknown | Absent
 
 
-# Where something stands in an add-on's configuration, and what is wrong there.
+# Paths in an add-on's configuration, and violations of its schema.
 
 
 ConfigPath = tuple[str, ...]
-"""The keys down to a value: ``("init", "env", "DISABLE_TCP_EARLY_DEMUX")``. In a schema the items of a list are the
-step ``[]`` and keys that are not named ``*``; in values the items are ``[0]``, ``[1]`` and so on."""
+"""The keys that lead to a value: ``("init", "env", "DISABLE_TCP_EARLY_DEMUX")``. In a schema, the items of a list are
+the step ``[]`` and keys without names are ``*``; in values, the items are ``[0]``, ``[1]`` and so on."""
 
 ITEMS = "[]"
 ANY_KEY = "*"
@@ -173,7 +173,7 @@ def item(index: int) -> str:
 
 
 def shown(path: ConfigPath) -> str:
-    """As people write it: ``init.env.X``, ``tolerations[0].key``, ``nodeSelector["kubernetes.io/os"]``."""
+    """The readable form: ``init.env.X``, ``tolerations[0].key``, ``nodeSelector["kubernetes.io/os"]``."""
     text = ""
     for step in path:
         if _ITEM.match(step):
@@ -186,7 +186,7 @@ def shown(path: ConfigPath) -> str:
 
 
 def referred(schema: Doc, ref: Any) -> Any:
-    """What a ``$ref`` within the schema names (``#/definitions/Env``), None for any other."""
+    """The target of a ``$ref`` within the schema (``#/definitions/Env``), None for any other reference."""
     if not isinstance(ref, str) or "%" in ref or not (ref == "#" or ref.startswith("#/")):
         return None
     found: Any = schema
@@ -199,12 +199,12 @@ def referred(schema: Doc, ref: Any) -> Any:
 
 @frozen
 class SchemaViolation:
-    """One thing in configuration values that their schema does not allow.
+    """A configuration value that the schema does not allow.
 
-    `what` in words; `rule` as JSON Schema names it (``type``, ``additionalProperties``, ``required``). `wanted`: what
-    the rule asks for (types, values, a pattern, a number), and `found` the JSON type that stands there. `doubtful`: the
-    schema says it, but whoever checks it may not: JSON Schema lets a checker skip a ``format``, and EKS's ``boolean``
-    and ``integer`` are none of the standard's.
+    `what` in words; `rule` is the JSON Schema keyword (``type``, ``additionalProperties``, ``required``). `allowed`:
+    what the rule allows (types, values, a pattern, a number); `found`: the JSON type of the value. `doubtful`: a
+    checker may ignore the rule: JSON Schema lets a checker skip a ``format``, and EKS's ``boolean`` and ``integer`` are
+    not standard formats.
     """
 
     path: ConfigPath
@@ -218,18 +218,18 @@ class SchemaViolation:
         return f"{shown(self.path)}: {self.what}"
 
 
-# What a Terraform plan says of EKS add-ons (``aws_eks_addon``, ``awscc_eks_addon``), as it is written there.
+# EKS add-ons in a Terraform plan (``aws_eks_addon``, ``awscc_eks_addon``), as the plan contains them.
 
 
 Text = str | None | Unknown
-"""None where the plan says null or nothing: it is not set. Unknown where it is known after apply only."""
+"""None if the plan has null or no value: it is not set. Unknown if the value is known only after apply."""
 
 
 @frozen
 class AddonSettings:
-    """Arguments of the resource, by the provider's names. `resolve_conflicts` is that of providers before 6,
-    `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of 5 and later. `region` is an
-    argument of 6 and later."""
+    """Arguments of the resource, by the provider's names. `resolve_conflicts` belongs to providers before version 6,
+    `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of version 5 and later. `region`
+    is an argument of version 6 and later."""
 
     cluster: Text
     addon: Text
@@ -246,11 +246,11 @@ class AddonSettings:
 
 @frozen
 class AddonResource:
-    """A resource in a plan. `address` with its modules: ``module.eks.aws_eks_addon.this["vpc-cni"]``; `actions` as
-    Terraform names them (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
-    `after` are None where there is nothing. `differs`: the arguments, by the provider's names, that are not the same
-    before and after, or not known; null, "" and an empty list are the same. `arguments`: all that the provider knows
-    for it, set or not, which tells how old it is. `cloud_control`: it is an ``awscc_eks_addon``."""
+    """An add-on resource in a plan. `address` with its modules: ``module.eks.aws_eks_addon.this["vpc-cni"]``; `actions`
+    by Terraform's names (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
+    `after` are None if the resource does not exist. `differs`: the arguments, by the provider's names, that change or
+    are not known; null, "" and an empty list are equal. `arguments`: all arguments that the provider has for it, set or
+    not, which shows how old the provider is. `cloud_control`: it is an ``awscc_eks_addon``."""
 
     address: str
     module: str
@@ -263,7 +263,7 @@ class AddonResource:
 
     @property
     def module_path(self) -> str:
-        """Of `module`, its names without instances: ``module.a["x"].module.eks`` is ``a.eks``."""
+        """The names of `module` without instance keys: ``module.a["x"].module.eks`` is ``a.eks``."""
         return ".".join(_CALL.findall(_INSTANCE.sub("", self.module)))
 
 
@@ -273,7 +273,7 @@ _CALL = re.compile(r"(?:^|\.)module\.([^.]+)")
 
 @frozen
 class ProviderConstraint:
-    """A provider as a module (its path) asks for it. `version` such as ``~> 5.0``, "" where none is asked for: a plan
+    """The version constraint of a module (its path) on a provider. `version` such as ``~> 5.0``, "" without one: a plan
     does not say which version made it."""
 
     module: str
@@ -283,9 +283,8 @@ class ProviderConstraint:
 
 @frozen
 class ModuleCall:
-    """A module that is called: `path` as `AddonResource.module_path`, `source` such as
-    ``terraform-aws-modules/eks/aws``, `version` as it is asked for, "" where it is not. `given`: the arguments that
-    are given to it, by name."""
+    """A module call: `path` as `AddonResource.module_path`, `source` such as ``terraform-aws-modules/eks/aws``,
+    `version` as requested, "" without one. `arguments`: the names of its arguments."""
 
     path: str
     source: str
@@ -295,8 +294,8 @@ class ModuleCall:
 
 @frozen
 class ClusterUpgrade:
-    """A cluster whose version of Kubernetes the plan changes. `before` and `after` are the versions, `after` None where
-    the plan does not say."""
+    """A cluster whose Kubernetes version the plan changes. `before` and `after` are the versions, `after` None if the
+    plan does not say."""
 
     cluster: str
     arn: str
@@ -306,9 +305,9 @@ class ClusterUpgrade:
 
 @frozen
 class TerraformPlan:
-    """`addons` by address. `failed`: planning ended with errors. `deferred`: add-ons that this plan leaves to a later
-    one, so that more may happen than it says. `unread`: changes of add-ons by resources of other kinds, of which
-    nothing more is read. `upgrades`: of clusters, by address."""
+    """`addons` by address. `failed`: planning ended with errors. `deferred`: add-ons that Terraform deferred to a later
+    plan, so more changes may follow. `not_read`: changes of add-ons by resources of other kinds, which are not read
+    further. `upgrades`: of clusters, by address."""
 
     file: str
     terraform: str
@@ -321,5 +320,5 @@ class TerraformPlan:
     upgrades: tuple[ClusterUpgrade, ...] = ()
 
     def module(self, path: str) -> ModuleCall | None:
-        """The call at that path, None where the plan does not say."""
+        """The call at that path, None if the plan does not contain it."""
         return next((each for each in self.modules if each.path == path), None)

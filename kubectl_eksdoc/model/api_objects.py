@@ -1,7 +1,7 @@
-"""API objects as documents: what JSON has, untyped, whatever their kind.
+"""Kubernetes API objects as JSON documents, untyped, of any kind.
 
-A document is a value: whoever changes one makes a new one that shares what stayed the same, so that a watch event, a
-list that is being paged and the store can hold the same object.
+A document is immutable: a change makes a new document that shares the unchanged parts. So a watch event, a list that is
+being paged and the store can hold the same object.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from kubectl_eksdoc.frozen import frozen
 from .kinds import NOT_ASKED, Resource, Unknown
 
 Doc = dict[str, Any]
-"""A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""
+"""A JSON object: a Kubernetes object, or a part of one. Never changed in place after it has been passed on."""
 
 HELM_TEMPLATE = "HelmTemplate"
-"""A kind of our own: what a chart makes, and its text does not tell."""
+"""A kind of this tool: objects that a chart creates and that its text does not show."""
 
 
 def at(doc: Doc, *path: str) -> Any:
-    """What stands at `path`, None where any step of it is missing."""
+    """The value at `path`, None if any step is missing."""
     found: Any = doc
     for step in path:
         if not isinstance(found, dict):
@@ -33,15 +33,15 @@ def at(doc: Doc, *path: str) -> Any:
 
 
 def text_at(doc: Doc, *path: str) -> str:
-    """As `at`; "" where there is no text."""
+    """Like `nested_field`; "" if the value is not text."""
     found = at(doc, *path)
     return found if isinstance(found, str) else ""
 
 
 def without_nulls(value: Any) -> Any:
-    """`value` without members that are null, those of objects in lists included; null entries of lists stay.
+    """`value` without null members, also in objects in lists; null entries of lists stay.
 
-    RFC 7386 leaves lists alone. The API server's library does not.
+    RFC 7386 does not change lists. The API server's library does.
     """
     if isinstance(value, dict):
         return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
@@ -49,7 +49,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Whether they are the same in JSON: true is not 1, and 1.0 is not 1, as a configuration is text in the end."""
+    """Whether both are the same in JSON: true is not 1, and 1.0 is not 1, because a configuration is finally text."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -60,7 +60,7 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
-    """`doc` with `value` at `path`, the objects on the way made where they are missing."""
+    """`doc` with `value` at `path`; missing objects on the path are created."""
     first, rest = path[0], path[1:]
     if not rest:
         return {**doc, first: value}
@@ -69,7 +69,7 @@ def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
 
 
 def without(doc: Doc, path: Sequence[str]) -> Doc:
-    """`doc` without what stands at `path`; objects that this leaves empty stay."""
+    """`doc` without the value at `path`; objects that become empty stay."""
     first, rest = path[0], path[1:]
     if first not in doc:
         return doc
@@ -79,12 +79,12 @@ def without(doc: Doc, path: Sequence[str]) -> Doc:
     return {**doc, first: without(inner, rest)} if isinstance(inner, dict) else doc
 
 
-# What a server-side apply is answered with.
+# Results of a server-side apply.
 
 
 @frozen(order=True)
 class Conflict:
-    """`owner` is the field manager that has the field, in the server's words."""
+    """`owner` is the field manager that owns the field, in the server's words."""
 
     field: str
     owner: str
@@ -92,24 +92,24 @@ class Conflict:
 
 @frozen
 class AppliedObject:
-    """The object as it is then, or would be."""
+    """The object after the apply, or after a dry run."""
 
     doc: Doc
 
 
 @frozen
 class Conflicting:
-    """Nothing was changed: others have these fields, with other values. Sorted."""
+    """Nothing was changed: other managers own these fields, with other values. Sorted."""
 
     conflicts: tuple[Conflict, ...]
 
 
-# Single objects of a cluster by their names, called as server-side apply calls them.
+# Names of single objects, in the form of server-side apply.
 
 
 @frozen(order=True)
 class ObjectName:
-    """An object. `namespace` is "" for those of the cluster."""
+    """The name of an object. `namespace` is "" for cluster-scoped objects."""
 
     api_version: str
     kind: str
@@ -117,34 +117,35 @@ class ObjectName:
     name: str
 
     def __str__(self) -> str:
-        """``DaemonSet.apps aws-node``, ``ConfigMap coredns``: as in the message of a conflict."""
+        """``DaemonSet.apps aws-node``, ``ConfigMap coredns``: the form in conflict messages."""
         group = self.api_version.rpartition("/")[0]
         return f"{self.kind}.{group} {self.name}" if group else f"{self.kind} {self.name}"
 
 
 def named(doc: Doc) -> ObjectName:
-    """Whatever of it is missing is ""."""
+    """The name of a document; missing parts are ""."""
     said = (doc.get("apiVersion"), doc.get("kind"), at(doc, "metadata", "namespace"), at(doc, "metadata", "name"))
     return ObjectName(*(each if isinstance(each, str) else "" for each in said))
 
 
-# Which API versions clients and manifests use, as far as the API server, what is stored in it, and files tell.
+# API versions that clients and manifests use, as far as the API server, stored objects, and files show.
 #
-# Of objects it is their metadata, of Helm's releases and of files which objects are in them; never what any of them
-# says.
+# Of objects only their metadata is read; of Helm releases and files, only which objects they contain; never the content
+# of these.
 
 
 class WrittenBy(str, Enum):
-    """What says so: the surer one first."""
+    """The evidence, the more certain first."""
 
-    LAST_APPLIED = "last-applied-configuration"  # the manifest of the last kubectl apply, client side
+    LAST_APPLIED = "last-applied-configuration"  # the manifest of the last client-side kubectl apply
     MANAGED_FIELDS = "managedFields"
 
 
 @frozen
 class Written:
-    """That somebody wrote the object as `kind` in `api_version`. `manager`, `operation` (Apply or Update) and `time`
-    (RFC 3339, "" if not told) are those of its entry, "" for the annotation. `subresource`: it wrote only that."""
+    """Evidence that a client wrote the object as `kind` in `api_version`. `manager`, `operation` (Apply or Update) and
+    `time` (RFC 3339, "" if not known) are those of its managedFields entry, "" for the annotation. `subresource`: it
+    wrote only that."""
 
     by: WrittenBy
     api_version: str
@@ -157,7 +158,7 @@ class Written:
 
 @frozen
 class WrittenObject:
-    """`signs`: all of them. `kept_by_server`: the API server brings it and keeps it as it should be."""
+    """`signs`: all write records. `kept_by_server`: the API server creates the object and keeps it up to date."""
 
     of: ObjectName
     signs: tuple[Written, ...]
@@ -166,8 +167,8 @@ class WrittenObject:
 
 @frozen
 class KindUsage:
-    """Those objects of a resource of which at least one sign is of a version that is removed at some time; Unknown
-    where they could not be listed. `lacking`: what else could not be seen of them."""
+    """The objects of a resource with at least one write record of a version that is removed in some release; Unknown if
+    they could not be listed. `lacking`: other facts about them that could not be read."""
 
     resource: Resource
     objects: tuple[WrittenObject, ...] | Unknown
@@ -183,14 +184,14 @@ NAMING_LABELS = (
     "helm.sh/chart",
     "k8s-app",
 )
-"""By which software names its objects."""
+"""Labels by which software identifies its objects."""
 
 
 @frozen
 class AppliedObjects:
     """Objects that a field manager has applied, and those without managedFields (`stripped`), of all kinds, with their
-    `NAMING_LABELS`. `unlisted`: of which resources they are unknown, ``roles.rbac.authorization.k8s.io``, or of which
-    API groups, ``*.wgpolicyk8s.io``."""
+    `NAMING_LABELS`. `unlisted`: resources whose objects are unknown, ``roles.rbac.authorization.k8s.io``, or API
+    groups, ``*.wgpolicyk8s.io``."""
 
     labels: Mapping[ObjectName, Mapping[str, str]]
     stripped: frozenset[ObjectName] = frozenset()
@@ -199,7 +200,7 @@ class AppliedObjects:
 
 @frozen
 class Document:
-    """An object of a manifest. `line`: its first, from 1."""
+    """An object of a manifest. `line`: its first line, from 1."""
 
     of: ObjectName
     line: int
@@ -207,8 +208,8 @@ class Document:
 
 @frozen
 class Unread:
-    """A part of a manifest that could not be read, from `line` on (0: all of it); `why` in a clause. `template`: it is
-    to be made YAML first."""
+    """A part of a manifest that could not be read, from `line` on (0: the whole manifest); `why` in a clause.
+    `template`: it must be rendered to YAML first."""
 
     line: int
     why: str
@@ -217,8 +218,8 @@ class Unread:
 
 @frozen
 class ManifestText:
-    """What is in a text of one or more documents. `path` is "" where it is no file, "-" standard input. `template`: a
-    part of it is one of Helm, so that kubectl does not read the file."""
+    """The objects in a text of one or more documents. `path` is "" if it is not a file, "-" for standard input.
+    `template`: it contains a Helm template, so kubectl cannot read the file."""
 
     path: str
     documents: tuple[Document, ...] = ()
@@ -228,8 +229,8 @@ class ManifestText:
 
 @frozen
 class HelmRelease:
-    """A release of Helm in the revision that counts. `manifest` is Unknown where its Secret could not be read, and
-    nothing is known of its `hooks` then."""
+    """A Helm release in its current revision. `manifest` is Unknown if its Secret could not be read; then `hooks` are
+    not known either."""
 
     namespace: str
     name: str
@@ -241,8 +242,8 @@ class HelmRelease:
 
 @frozen
 class ApiUsage:
-    """Each answer, or why there is none. `requested`: the lines of ``/metrics`` about deprecated APIs, as they are.
-    `manifests`: of the files that the user names."""
+    """Each answer, or the reason why there is none. `requested`: the lines of ``/metrics`` about deprecated APIs,
+    unchanged. `manifests`: those of the user's files."""
 
     requested: tuple[str, ...] | Unknown = NOT_ASKED
     written: tuple[KindUsage, ...] = ()
@@ -250,12 +251,12 @@ class ApiUsage:
     manifests: tuple[ManifestText, ...] = ()
 
 
-# What extends the API: groups that other servers answer for, and custom resources with their versions.
+# Extensions of the API: groups that other servers serve, and custom resources with their versions.
 
 
 @frozen
 class Callee:
-    """Whom the API server calls: a Service, or what is at `url` ("" for a Service)."""
+    """A server that the API server calls: a Service, or the server at `url` ("" for a Service)."""
 
     namespace: str = ""
     service: str = ""
@@ -265,8 +266,8 @@ class Callee:
 
 @frozen
 class ApiService:
-    """A group version. `service` is None where the API server answers itself. `available` is the status of its
-    condition of that name, "" without one; `reason` and `message` are the condition's."""
+    """An APIService, for one group version. `service` is None if the API server serves it itself. `available` is the
+    status of its condition of that name, "" without one; `reason` and `message` are the condition's."""
 
     name: str
     group: str
@@ -285,8 +286,8 @@ class DefinedVersion:
 
 @frozen
 class Definition:
-    """A CustomResourceDefinition. `converter` is None where nobody is called to convert its objects; `stored` are the
-    versions in which some of them may lie in etcd (status.storedVersions)."""
+    """A CustomResourceDefinition. `converter` is None without a conversion webhook; `stored` are the versions in which
+    objects may be stored in etcd (status.storedVersions)."""
 
     name: str
     kind: str
@@ -295,7 +296,7 @@ class Definition:
     converter: Callee | None = None
 
 
-# What the documents of this tool are called: who writes them and who reads a saved one must agree.
+# Kinds of this tool's JSON documents, shared by their writers and the readers of saved documents.
 
 
 API_VERSION = "eksdoc.io/v1alpha1"
@@ -312,6 +313,6 @@ UPGRADE_CHECK = "UpgradeCheck"
 NAME, INSTANCE, VERSION = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"
 COMPONENT, MANAGED_BY = "app.kubernetes.io/component", "app.kubernetes.io/managed-by"
 OF_NAMESPACE = "eksdoc.io/namespace"
-"""In which what they belong to runs: some are in no namespace, or in another one."""
+"""The namespace that an object belongs to: some objects are cluster-scoped, or in another namespace."""
 PROGRAM = "kubectl-eksdoc"
 MANAGER = "eksdoc"

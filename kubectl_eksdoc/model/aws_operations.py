@@ -1,6 +1,6 @@
-"""The questions the tool asks AWS, each with the IAM action that allows it. A new one is one line here.
+"""AWS API operations that the tool calls, each with the IAM action that allows it. A new operation is one line here.
 
-Source of actions and of what is paged: the service authorization reference, and botocore 1.44.5's models.
+Source of actions and of paging: the service authorization reference, and botocore 1.44.5's models.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from kubectl_eksdoc.frozen import frozen
 
 @frozen
 class AwsOperation:
-    """`service` and `operation` as botocore's models call them; `listed`: the list in the answer that comes in pages,
-    "" where the answer is one. `free`: whoever has credentials may ask it. `needs`: the actions, where they are not the
-    operation's own; `at_once`: how many identifiers one request takes, 0 where it is about one thing. `lost`:
-    what is not known, or not done, without its answer, whichever command asks."""
+    """`service` and `operation` by botocore's names; `paged_list`: the list in the answer that is paged, "" if the
+    answer has one page. `needs_no_permission`: any credentials may call it. `needs`: the actions, if they differ from
+    the operation; `batch_size`: how many identifiers one request takes, 0 if it is about one object. `lost`: what is
+    not known, or not done, without its answer, in every command."""
 
     service: str
     operation: str
@@ -25,12 +25,12 @@ class AwsOperation:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """As IAM policies write them: ``eks:DescribeCluster``."""
+        """The actions as in IAM policies: ``eks:DescribeCluster``."""
         return () if self.free else self.needs or (f"{self.service}:{self.operation}",)
 
     @property
     def action(self) -> str:
-        """The one that is named where it is missing."""
+        """The action to name if it is missing."""
         return next(iter(self.actions), "")
 
 
@@ -155,16 +155,16 @@ METRICS = AwsOperation(
     lost=("failed deliveries, use of quotas, fetches from the queue, and requests without a token, are unknown"),
 )
 EVENTS = AwsOperation("cloudtrail", "LookupEvents", lost=f"`--evidence cloudtrail`: {_ROLE_USE}")
-"""A page at a time: it answers two requests a second."""
+"""One page at a time: the API answers two requests a second."""
 INSTANCE_PROFILE = AwsOperation("iam", "GetInstanceProfile", lost=_LAST_ACCESSED)
 ACCESS_REPORT = AwsOperation("iam", "GenerateServiceLastAccessedDetails", lost=_LAST_ACCESSED)
-"""IAM makes a report, and changes nothing."""
+"""IAM generates a report, and changes nothing."""
 LAST_ACCESSED = AwsOperation("iam", "GetServiceLastAccessedDetails", lost=_LAST_ACCESSED)
 
 REFRESH_INSIGHTS = AwsOperation(
     "eks", "StartInsightsRefresh", lost="EKS does not refresh its insights: they keep their age"
 )
-"""It changes nothing in the cluster; nobody asks it but who was told to."""
+"""It changes nothing in the cluster; it is called only if the user requests it."""
 
 UPDATE_ADDON = AwsOperation("eks", "UpdateAddon", lost="`--apply` changes no add-on")
 MODIFY_METADATA = AwsOperation(
@@ -176,6 +176,6 @@ CREATE_TEMPLATE_VERSION = AwsOperation(
 UPDATE_NODE_GROUP = AwsOperation(
     "eks", "UpdateNodegroupVersion", lost="`--fix template-version` makes a version that nothing uses, and ends there"
 )
-"""These change something; nobody asks them but who carries an update or a fix out."""
+"""These operations change resources; they are called only to carry out an update or a fix."""
 
 ALL: tuple[AwsOperation, ...] = tuple(each for each in list(vars().values()) if isinstance(each, AwsOperation))

@@ -1,8 +1,6 @@
-"""A drain plan reduced to what two of them are compared by, and one that was saved earlier.
+"""Saved drain plans and saved results of other commands, reduced to the fields that a comparison needs.
 
-Verdicts are words here, as a saved document holds them: which words there are is known where plans are made.
-
-An answer of a command that was saved earlier, reduced to what another one is compared with.
+Verdicts are plain text here, as in a saved document; the plan defines them.
 """
 
 from __future__ import annotations
@@ -28,12 +26,12 @@ class FindingOutline:
 
 @frozen
 class SavedResult:
-    """`file` is the path as given; `options` are JSON values by the names of the flags, as it was asked for.
+    """A saved result. `file` is the path as given; `options` are JSON values by flag name, as requested.
 
-    `read` are the kinds whose objects were known completely (``pods``, ``deployments.apps``). `codes` are those that
-    were looked for, None where the document does not tell; `addons` the target versions of those that were looked at,
-    by name. `way` is ``1.33 → 1.34``, "" where there is none. `uids` are those of its objects: no object of another
-    cluster has one.
+    `read` are the kinds whose objects were known completely (``pods``, ``deployments.apps``). `codes` are the codes
+    that were checked, None if the document does not say; `addons` the target versions of the checked add-ons, by name.
+    `way` is ``1.33 → 1.34``, "" if there is none. `uids` are those of its objects: no object of another cluster has one
+    of them.
     """
 
     file: str
@@ -53,7 +51,7 @@ class SavedResult:
 
 @frozen
 class TargetOutline:
-    """`why` is what keeps it from being drained, one clause each."""
+    """`why`: the reasons why it is not drained, one clause each."""
 
     name: str
     verdict: str
@@ -62,7 +60,7 @@ class TargetOutline:
 
 @frozen
 class BudgetOutline:
-    """`key` is namespace/name, `per_round` how many of its pods may go at once."""
+    """`key` is namespace/name, `per_round` how many of its pods may be evicted at the same time."""
 
     key: str
     verdict: str
@@ -71,7 +69,7 @@ class BudgetOutline:
 
 @frozen
 class TimesOutline:
-    """Seconds, to the millisecond. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
+    """Seconds, with milliseconds. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
 
     `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``.
     """
@@ -86,9 +84,9 @@ class TimesOutline:
 
 @frozen
 class PlanOutline:
-    """`times` is None where the plan has no estimate: it drains nothing, or does not come to its end.
+    """`times` is None if the plan has no estimate: it drains nothing, or does not reach its end.
 
-    `stops` are (code, node) for each finding that is about a pod left on that node.
+    `stops` are (code, node) for each finding about a pod that stays on that node.
     """
 
     targets: tuple[TargetOutline, ...]
@@ -104,11 +102,11 @@ class PlanOutline:
 
 @frozen
 class ReadPlan:
-    """What somebody has read of a plan about what will be done.
+    """The changes of a plan that a user has read and accepted.
 
-    `nodes`: uid and verdict of each target, by name; `evicted`: of each pod that goes its name (ns/name), its owner's
-    uid ("" without one) and by what means it goes, by uid; `budgets`: their verdicts, by ns/name; `unknown`: codes of
-    findings that could not be judged.
+    `nodes`: UID and verdict of each target, by name; `evicted`: name (namespace/name), owner's UID ("" without one) and
+    eviction method of each pod to evict, by UID; `budgets`: their verdicts, by namespace/name; `unknown`: codes of
+    findings that could not be checked.
     """
 
     nodes: Mapping[str, tuple[str, str]]
@@ -119,11 +117,11 @@ class ReadPlan:
 
 @frozen
 class Baseline:
-    """A saved plan: what it was made of and by, and its outline.
+    """A saved plan: its inputs, the tool version, and its outline.
 
-    `file` is the path as given; `options` are JSON values by the names of the flags, as the plan was asked for;
-    `read` are the kinds whose objects were known completely (``pods``, ``deployments.apps``);
-    `uids` are those of its nodes and budgets: no object of another cluster has one of them.
+    `file` is the path as given; `options` are JSON values by flag name, as requested; `read` are the kinds whose
+    objects were known completely (``pods``, ``deployments.apps``); `uids` are those of its nodes and budgets: no object
+    of another cluster has one of them.
     """
 
     file: str

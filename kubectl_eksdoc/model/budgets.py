@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: what they ask for and what their status says."""
+"""PodDisruptionBudgets: their spec and status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALWAYS_ALLOW = "AlwaysAllow"
 
 @frozen
 class Amount:
-    """An IntOrString: `percent` says which; `value` is never negative in a budget the API accepted."""
+    """An IntOrString: `percent` says which; `value` is never negative in a budget that the API accepted."""
 
     value: int
     percent: bool = False
@@ -26,7 +26,7 @@ class Amount:
 
 @frozen
 class BudgetStatus:
-    """The numbers the disruption controller writes."""
+    """The numbers that the disruption controller writes."""
 
     allowed: int
     current: int
@@ -36,11 +36,11 @@ class BudgetStatus:
 
 @frozen
 class Budget:
-    """One budget. Exactly one of `min_available`, `max_unavailable` is set in what the API accepts.
+    """A PodDisruptionBudget. The API accepts at most one of `min_available` and `max_unavailable`.
 
-    `condition_reason` is that of the DisruptionAllowed condition, "" when there is none; `condition_since`: when its
-    status changed last;
-    `disrupted` maps pod names to the time their eviction was granted (status.disruptedPods).
+    `condition_reason` is that of the DisruptionAllowed condition, "" without one; `condition_since`: when the
+    condition's status last changed; `disrupted` maps pod names to the time their eviction was granted
+    (status.disruptedPods).
     """
 
     namespace: str
@@ -58,7 +58,7 @@ class Budget:
     condition_message: str = ""
     condition_since: datetime | None = field(default=None, compare=False)
     disrupted: Mapping[str, datetime] = field(default_factory=dict)
-    key: str = field(init=False, repr=False, compare=False)  # ns/name, kept because it is asked for so often
+    key: str = field(init=False, repr=False, compare=False)  # namespace/name, stored because it is read very often
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", f"{self.namespace}/{self.name}")
@@ -69,7 +69,7 @@ class Budget:
 
     @property
     def rule(self) -> str:
-        """The spec in a few words: ``minAvailable 75%``."""
+        """The spec in short: ``minAvailable 75%``."""
         if self.max_unavailable is not None:
             return f"maxUnavailable {self.max_unavailable}"
         if self.min_available is not None:

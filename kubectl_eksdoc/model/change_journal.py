@@ -1,7 +1,7 @@
-"""A change that is carried out step by step: how each step stands, and what its journal knows of it.
+"""Journal of a change that is carried out step by step: the state of each step, and what the journal records of it.
 
-A journal is a list of entries: `begun` (once, with all that a later process needs), for each step `asking` before it is
-sent and `asked`, `refused` or `in-doubt` behind it, and `ended` each time it was followed to a result.
+A journal is a list of entries: `begun` (once, with everything a later process needs), for each step `asking` before its
+request and `asked`, `refused` or `in-doubt` after it, and `ended` each time the change was followed to a result.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class Became(str, Enum):
     DONE = "done"
     AS_BEFORE = "as before"
     PENDING = "not in force yet"
-    OTHER = "something else"  # neither as before nor as meant: somebody else has changed it
-    SET_BACK = "set back"  # this change has made it, and another client has set it back since
+    OTHER = "something else"  # neither the old nor the intended state: another client has changed it
+    SET_BACK = "set back"  # this change was made, and another client has reverted it
     GONE = "gone"
     UNKNOWN = "not known"
 
 
 @frozen
 class Part:
-    """`what` it is, as people name it; `why` in a clause."""
+    """A part of a change and its outcome. `what`: its name for users; `why` in a clause."""
 
     what: str
     became: Became
@@ -45,20 +45,20 @@ class Part:
 
 @frozen
 class Past:
-    """What is known to have been done before. `taken`: steps that were accepted; `tried`: with those that may have
-    been, too. `answers`: what came back, by step."""
+    """Steps that earlier processes have done. `accepted`: steps that the server accepted; `attempted`: also those that
+    may have been accepted. `answers`: the answers, by step."""
 
     taken: frozenset[str] = frozenset()
     tried: frozenset[str] = frozenset()
     answers: Mapping[str, Doc] = field(default_factory=dict)
 
     def answer(self, step: str, key: str) -> object:
-        """None where none came."""
+        """A value of the answer to a step, None if there is none."""
         return self.answers.get(step, {}).get(key)
 
 
 def past_of(entries: Iterable[Doc]) -> Past:
-    """By the entries of its journal, in their order. What it was undone by is no part of it."""
+    """The progress by the entries of the journal, in their order. Entries of an undo are not included."""
     taken, tried, answers = set[str](), set[str](), dict[str, Doc]()
     for each in takewhile(lambda entry: entry.get("entry") != "undoing", entries):
         what, entry = str(each.get("what", "")), each.get("entry")
@@ -73,20 +73,19 @@ def past_of(entries: Iterable[Doc]) -> Past:
 
 
 class State(str, Enum):
-    """Of a change by its journal."""
+    """State of a change by its journal."""
 
-    OPEN = "open"  # something was changed, or may have been, and it was not followed to its end
+    OPEN = "open"  # something was changed, or may have been, and the change was not followed to its end
     DONE = "done"
-    FAILED = "failed"  # it has ended, and not all of it was carried out
+    FAILED = "failed"  # it has ended, and some steps were not carried out
     UNCHANGED = "nothing changed"  # it was refused, or stopped before anything was sent
     UNDONE = "undone"
-    UNKNOWN = "not known"  # its journal cannot be read, or is not of this version
+    UNKNOWN = "not known"  # its journal cannot be read, or belongs to another version
 
 
 @frozen
 class SavedChange:
-    """A change by its journal. `what` as people name it; `at` as it was written down. `unread`: why nothing of it could
-    be read, a message."""
+    """A change by its journal. `unread`: why the journal could not be read, a message."""
 
     id: str
     entries: tuple[Doc, ...]
@@ -97,7 +96,7 @@ class SavedChange:
         return next((each for each in self.entries if each.get("entry") == "begun"), {})
 
     def text(self, *path: str) -> str:
-        """Of the first entry, "" where it has none."""
+        """A text in the first entry, "" if it has none."""
         found: object = self.begun
         for key in path:
             found = found.get(key) if isinstance(found, dict) else None
@@ -105,7 +104,7 @@ class SavedChange:
 
     @property
     def unknown(self) -> str:
-        """Why it is not known how it stands, a message; "" where it is."""
+        """Why its state is not known, a message; "" if it is known."""
         if self.unread or not self.begun:
             return self.unread or "its journal does not say what was begun"
         kind = self.text("kind")
@@ -134,7 +133,7 @@ class SavedChange:
 
 
 def unfinished(changes: Sequence[SavedChange], arn: str, kind: str) -> tuple[SavedChange, ...]:
-    """Those of a cluster that were cut off."""
+    """The interrupted changes of a cluster."""
     return tuple(
         each
         for each in changes

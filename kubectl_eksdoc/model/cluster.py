@@ -1,4 +1,4 @@
-"""The whole observation: every fact that was read, whose cluster it is, and what was not read."""
+"""The observation of a cluster: every fact that was read, the identity of the cluster, and what was not read."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 _TOLD = 3
-"""Objects that are not valid and named in what is said of their kind."""
+"""Number of objects that are not valid and named in the message about their kind."""
 
 
 NO_TIME = datetime.fromtimestamp(0, timezone.utc)
-"""When a dump was taken of which no object tells a time."""
+"""Observation time of a dump in which no object has a time."""
 
 
 def _nothing_said() -> SaidOptions:
@@ -49,7 +49,7 @@ def _nothing_said() -> SaidOptions:
 
 
 def no_changes() -> ReportedChanges:
-    """That nothing was asked about the past."""
+    """No changes of the past were requested."""
     from .interruption import ReportedChanges
 
     return ReportedChanges()
@@ -66,16 +66,16 @@ _PLAYED = re.compile(r"\+rehearsal\.x(\d{1,9}(?:\.\d{1,9})?)\Z")
 
 
 def played(version: str, speed: float) -> str:
-    """As the version of a simulated cluster tells, in its build metadata, how fast its time passes."""
+    """The version of a simulated cluster, with the speed of its clock in the build metadata."""
     return version if speed == 1.0 else f"{version}+rehearsal.x{f'{speed:.9f}'.rstrip('0').rstrip('.')}"
 
 
 @frozen
 class Identity:
-    """Which cluster this is; a field that could not be told is "" and is printed as unknown.
+    """Identifies a cluster; an unknown field is "" and is printed as unknown.
 
-    `uid` is that of Namespace kube-system: it outlives every name, and no two clusters share it. `unverified`: which of
-    cluster and region the command line alone says, sorted.
+    `uid` is the UID of Namespace kube-system: it never changes, and no two clusters share it. `unverified`: which of
+    cluster and region only the command line names, sorted.
     """
 
     context: str = ""
@@ -87,28 +87,29 @@ class Identity:
     unverified: tuple[str, ...] = ()
 
     def given(self, cluster: str, region: str) -> Identity:
-        """With the names of the command line where nothing else tells them."""
+        """With the names of the command line where there is no other source."""
         return self.called("" if self.cluster else cluster, "" if self.region else region)
 
     @property
     def speed(self) -> float:
-        """So many of its seconds pass in one: other than 1 only of a rehearsal that is served, whose version tells."""
+        """Seconds of the cluster's clock for one real second: other than 1 only for a served rehearsal, whose version
+        gives it."""
         played = _PLAYED.search(self.server_version)
         return float(played[1]) if played is not None else 1.0
 
     @property
     def name(self) -> str:
-        """What findings call the cluster: by its own name, else by the context, else by that it has none here."""
+        """The name of the cluster in findings: its own name, else the context, else "unnamed"."""
         return self.cluster or self.context or "unnamed"
 
     def called(self, cluster: str, region: str) -> Identity:
-        """With the names of the command line that are not "", whatever else tells; new ones are unverified."""
+        """With the names of the command line that are not "", which take precedence; changed names are unverified."""
         names = {"cluster": cluster or self.cluster, "region": region or self.region}
         new = {field for field, name in names.items() if name != getattr(self, field)}
         return replace(self, **names, unverified=tuple(sorted({*self.unverified, *new})))
 
     def confirmed(self, cluster: str, account: str, region: str) -> Identity:
-        """As AWS calls it, which described the cluster that is read."""
+        """With the names of AWS, after AWS has described the cluster that is read."""
         return replace(self, cluster=cluster, account=account, region=region, unverified=())
 
 
@@ -128,7 +129,7 @@ class PriorityClass:
 
 @frozen
 class Lease:
-    """A lock of leader election or a node's heartbeat; `holder` is as its holder wrote it."""
+    """A lock of leader election or a node's heartbeat; `holder` as its holder wrote it."""
 
     namespace: str
     name: str
@@ -139,7 +140,7 @@ class Lease:
 @frozen
 class NodePool:
     """A Karpenter NodePool; `limits` are (resource, quantity) as written. `node_class` is the name of its EC2NodeClass,
-    "" where its nodes are of another kind of class, as EKS Auto Mode's are."""
+    "" if its nodes use another kind of node class, as in EKS Auto Mode."""
 
     name: str
     limits: tuple[tuple[str, str], ...] = ()
@@ -148,8 +149,8 @@ class NodePool:
 
 @frozen
 class NodeClass:
-    """An EC2NodeClass: what Karpenter launches nodes of it with. `amis` are the terms by which it chooses them, as
-    written (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` as its CRD says."""
+    """An EC2NodeClass: how Karpenter launches nodes. `amis` are its AMI selector terms as written
+    (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` with the defaults of its CRD."""
 
     name: str
     metadata: SaidOptions = field(default_factory=_nothing_said)
@@ -159,7 +160,7 @@ class NodeClass:
 
 @frozen
 class SecurityGroupPolicy:
-    """It gives the pods that it selects a branch interface of their own, with its security groups, as they start."""
+    """Gives the pods that it selects a branch interface with its security groups when they start."""
 
     namespace: str
     name: str
@@ -167,14 +168,14 @@ class SecurityGroupPolicy:
 
 @frozen
 class EniConfig:
-    """Subnet and security groups that pods of some nodes get with vpc-cni's custom networking."""
+    """Subnet and security groups for pods on some nodes, with the custom networking of vpc-cni."""
 
     name: str
 
 
 @frozen
 class LeftOut:
-    """An object that is not valid. `node`: of a pod, the node it is bound to; None where that cannot be read."""
+    """An object that is not valid. `node`: of a pod, the node it is bound to; None if that cannot be read."""
 
     resource: Resource
     said: str
@@ -214,12 +215,12 @@ class Cluster:
     cron_jobs: tuple[CronJob, ...] = ()
     api_services: tuple[ApiService, ...] = ()
     definitions: tuple[Definition, ...] = ()
-    notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
-    stops: tuple[tuple[str, float], ...] = ()  # template and seconds: how long pods took to stop in earlier runs
+    notes: tuple[str, ...] = ()  # messages of the reader for the user, e.g. about a dropped duplicate
+    stops: tuple[tuple[str, float], ...] = ()  # pod template, and seconds its pods took to stop in earlier runs
     left_out: tuple[LeftOut, ...] = ()  # objects that are not valid: their kinds are not known completely
 
     def leaving_out(self, found: Iterable[LeftOut]) -> Cluster:
-        """With more objects that are not valid: what is said of reading their kinds, and the notes, name them."""
+        """Add objects that are not valid: the read state of their kinds and the notes name them."""
         found = tuple(found)
         left_out: dict[Resource, list[str]] = {}
         for each in (*self.left_out, *found):
@@ -234,9 +235,9 @@ class Cluster:
         return replace(self, reads=tuple(reads), notes=(*self.notes, *notes), left_out=(*self.left_out, *found))
 
     def read_of(self, resource: Resource) -> KindRead:
-        """How reading `resource` went; one that nobody asked for counts as not held."""
+        """The result of reading `resource`; a resource that was not requested counts as not held."""
         for read in self.reads:
-            if read.resource is resource:  # as a rule
+            if read.resource is resource:  # the usual case
                 return read
         for read in self.reads:
             if read.resource == resource:
@@ -244,24 +245,25 @@ class Cluster:
         return KindRead(resource, ReadState.NOT_HELD, detail="was not asked for")
 
     def unread(self, *resources: Resource) -> tuple[KindRead, ...]:
-        """Those of `resources` whose objects are not known completely."""
+        """The reads of those `resources` whose objects are not known completely."""
         return tuple(r for r in map(self.read_of, resources) if not r.known)
 
 
 def _told(left_out: Sequence[str]) -> str:
-    """The notes name all."""
+    """A summary for the read state; the notes name all of them."""
     more = f"; and {len(left_out) - _TOLD:,} more" if len(left_out) > _TOLD else ""
     return f"{len(left_out):,} of its objects left out, as not valid: {'; '.join(left_out[:_TOLD])}{more}"
 
 
-# What a cluster answered besides its lists: single objects, logs, counters, signs and its past, as they were told.
+# Answers of a cluster besides its lists: single objects, logs, metrics, Events and past changes, unchanged.
 
 
 @frozen
 class ClusterAnswers:
-    """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port;
-    `applied`: by field manager, and whether of other kinds.
-    What nobody asked is not in them."""
+    """The answers of a cluster besides its lists; what was not requested is not included.
+
+    `histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port;
+    `applied`: by field manager, and whether other kinds are included."""
 
     objects: Mapping[ObjectName, Doc | Absent | Unknown] = field(default_factory=dict)
     histories: Mapping[tuple[str, str], tuple[Doc, ...] | Unknown] = field(default_factory=dict)
@@ -275,13 +277,13 @@ class ClusterAnswers:
     applied: Mapping[tuple[str, bool], AppliedObjects | Unknown] = field(default_factory=dict)
 
 
-# Many clusters that are judged together: which they are, and what each of them answered.
+# A fleet of clusters that are checked together: its members, and the answer of each.
 
 
 @frozen
 class Member:
-    """One of them. `name`: of its row; what is "" is as the flags and the kubeconfig have it. With a `snapshot` (a
-    path) no cluster is asked."""
+    """A cluster of the fleet. `name`: of its row; an empty field is taken from the flags and the kubeconfig. With a
+    `snapshot` (a path) no cluster is contacted."""
 
     name: str
     context: str = ""
@@ -294,8 +296,8 @@ class Member:
 
 @frozen
 class MemberFinding:
-    """A finding of a member, as its document has it. `subject`: ``Deployment shop/cart``; `gate`: the step of an
-    upgrade that waits for it, "" for none."""
+    """A finding of a member, from its JSON document. `subject`: ``Deployment shop/cart``; `gate`: the upgrade step that
+    it blocks, "" for none."""
 
     severity: Severity
     status: Status
@@ -306,8 +308,8 @@ class MemberFinding:
 
 @frozen
 class JudgedMember:
-    """It was judged. `exit_code`: 0, 1 or 5; `source`: live, snapshot or demo; `observed_at`: RFC 3339, UTC;
-    `verdict`: a sentence, "" where its kind of document has none; `document`: all of it."""
+    """A member that was checked. `exit_code`: 0, 1 or 5; `source`: live, snapshot or demo; `observed_at`: RFC 3339,
+    UTC; `verdict`: a sentence, "" if its kind of document has none; `document`: the complete document."""
 
     exit_code: int
     who: Identity
@@ -320,8 +322,8 @@ class JudgedMember:
 
 @frozen
 class UnjudgedMember:
-    """It could not be judged, and why, with what to try ("" where nobody says). `exit_code`: as the command alone would
-    exit with; `who`: as far as that is known without asking."""
+    """A member that could not be checked, with the reason and a hint ("" if there is none). `exit_code`: that of the
+    command alone; `who`: the cluster, as far as it is known without contacting it."""
 
     exit_code: int
     reason: str

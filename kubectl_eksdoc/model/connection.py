@@ -1,4 +1,4 @@
-"""How the user asked to reach a cluster: kubectl's global flags, parsed."""
+"""Connection to a cluster: kubectl's global flags, parsed; and commands as text for a shell."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from itertools import pairwise
 from kubectl_eksdoc.frozen import frozen
 
 IN_CLUSTER = "in-cluster"
-"""What stands for a context in a pod, where there is no kubeconfig: no flag leads there from anywhere else."""
+"""Stands for the context in a pod, where there is no kubeconfig: no flag reaches that cluster from elsewhere."""
 
 REQUEST_TIMEOUT_S = 75.0
-"""A kube-apiserver ends its own requests, watches excepted, after 60 s (its --request-timeout, which EKS leaves as it
-is): an answer that is not there by then does not come. The rest is for the connection."""
+"""A kube-apiserver ends requests other than watches after 60 s (its --request-timeout, which EKS does not change):
+after that no answer comes. The rest is for the connection."""
 
 READ_TIMEOUT_S = 300.0
 
 
 @frozen
 class Connection:
-    """Empty means "as the kubeconfig says". `request_timeout` is for one answer, `read_timeout` for all that one
-    observation of the cluster reads, in seconds; 0 means none.
+    """Empty means "as the kubeconfig says". `request_timeout` is for one answer, `read_timeout` for all reads of one
+    observation of the cluster, in seconds; 0 means none.
 
     `page_size` is the `limit` of list requests, at least 1.
     """
@@ -49,25 +49,25 @@ class Connection:
 
 @frozen
 class OutageLimits:
-    """How long reads wait for a cluster that has answered before and does not answer now: `away_s`, in which `tell` is
-    told every minute what is waited for. `answered`: it has answered already when the first of them is made."""
+    """How long reads wait for a cluster that has answered before and does not answer now: `max_outage_s` seconds;
+    `notify` receives a message every minute. `answered`: it has already answered before the first read."""
 
     away_s: float
     tell: Callable[[str], object]
     answered: bool = True
 
 
-# Commands as text that can be pasted into a POSIX shell, whatever the names in them hold.
+# Commands as text that can be pasted into a POSIX shell, whatever names they contain.
 #
 # Names come from a cluster or a dump, so none of them may end a word, begin a flag or leave the working folder.
 
 
 _UNFIT_FOR_A_FILE = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST_FILE = 200  # characters before the ending; file systems take 255 bytes
+_LONGEST_FILE = 200  # characters before the extension; file systems allow 255 bytes
 
 
 def shell(*words: str) -> str:
-    """The words as one command, each quoted where it must be."""
+    """The words as one command, each quoted if necessary."""
     return " ".join(shlex.quote(word) for word in words)
 
 
@@ -77,22 +77,22 @@ def named(kind: str, name: str) -> tuple[str, ...]:
 
 
 def kubectl(verb: str, kind: str, name: str, namespace: str = "", *more: str) -> str:
-    """One command about one object; `namespace` "" is that of no namespace."""
+    """A command about one object; `namespace` "" for cluster-scoped objects."""
     return shell("kubectl", *verb.split(), *named(kind, name), *in_namespace(namespace), *more)
 
 
 def patch(kind: str, name: str, namespace: str, spec: str, *more: str) -> str:
-    """A merge patch, `spec` being its JSON text."""
+    """A merge patch; `spec` is its JSON text."""
     return kubectl("patch", kind, name, namespace, *more, "--type", "merge", "-p", spec)
 
 
 def saved(kind: str, name: str, namespace: str) -> str:
-    """Writes the object to `file_of` its name in the folder where the command is run."""
+    """A command that writes the object to a file (`file_name`) in the current folder."""
     return f"{kubectl('get', kind, name, namespace, '-o', 'yaml')} > {shlex.quote(file_of(name))}"
 
 
 def file_of(name: str) -> str:
-    """A plain file name for an object: ``web.yaml``."""
+    """A safe file name for an object: ``web.yaml``."""
     plain = _UNFIT_FOR_A_FILE.sub("_", name)[:_LONGEST_FILE].lstrip(".-")
     return f"{plain or 'object'}.yaml"
 
@@ -102,27 +102,28 @@ def in_namespace(namespace: str) -> tuple[str, ...]:
 
 
 def in_turn(*commands: str) -> str:
-    """One after the other, as long as each of them succeeds."""
+    """One command after the other, as long as each of them succeeds."""
     return " && ".join(commands)
 
 
 def resource_word(kind: str, group: str = "") -> str:
-    """How kubectl is told the kind: ``deployment``, ``rollout.argoproj.io``. Its own groups need no naming."""
+    """The kind as kubectl takes it: ``deployment``, ``rollout.argoproj.io``. Kubernetes's own groups are omitted."""
     word = kind.lower()
     return f"{word}.{group}" if "." in group else word
 
 
 UNNAMED = "NAME-OF-THE-CLUSTER"
-"""In commands, where nothing tells it: EKS knows none of that name, so nothing comes of pasting it."""
+"""Placeholder in commands if the name is not known: EKS has no cluster of that name, so pasting the command has no
+effect."""
 
 
 @frozen
 class CommandTarget:
-    """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
-    ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli and eksctl, which ask the
-    account of their default profile otherwise; the place of awscli's is before its service. `checks`: flags, each with
-    its value, by which ``check`` judges the same again; `naming`: flags by which a command of ours names the cluster to
-    AWS, where nothing else does."""
+    """The flags that make a command reach the same cluster: `eksdoc` for ``kubectl eksdoc``, `kubectl` for any other
+    kubectl command, and `eksdoc_live` for eksdoc commands that work only with the live cluster (``--apply``,
+    ``--active``). `aws`: for awscli and eksctl, which otherwise use the account of their default profile; awscli takes
+    them before its service. `checks`: flags, each with its value, with which ``check`` makes the same checks again;
+    `aws_names`: flags by which an eksdoc command names the cluster to AWS, if there is no other source."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
@@ -132,9 +133,8 @@ class CommandTarget:
     naming: tuple[str, ...] = ()
 
     def of(self, command: str) -> str:
-        """`command` with the words that it needs, unless it has them: each part of several that are run one after the
-        other, or are piped. What is none of these stays as it is; "" for one that the demo cannot be asked. Of the demo
-        a drain is rehearsed."""
+        """`command` with the flags it needs, unless it has them; in a sequence or a pipe, each part. Other text is
+        unchanged; "" for a command that does not work with the demo. With the demo, a drain becomes a rehearsal."""
         if self.ours[:1] == ("--demo",):
             if _MEASURES.search(command):
                 return ""
@@ -159,7 +159,7 @@ class CommandTarget:
         return f"{flags} {shell(*words)}{end}{rest}"
 
     def _of(self, command: str) -> tuple[str, ...]:
-        """Of a program of others; what helm template prints is of no cluster."""
+        """The flags of a foreign program; the output of helm template belongs to no cluster."""
         if command.startswith("helm ") and not command.startswith("helm template "):
             found = ((_HELM[flag], value) for flag, value in pairwise(self.kubectl) if flag in _HELM)
             return tuple(word for each in found for word in each)
@@ -167,28 +167,28 @@ class CommandTarget:
 
 
 _DRAINS, _REHEARSES = "kubectl eksdoc drain run", "kubectl eksdoc rehearse"
-"""The one asks nothing of AWS, and takes no snapshot: of one it is told as it is done live."""
+"""A drain needs nothing from AWS and reads no snapshot: for a snapshot, the live command is shown."""
 _HELM = {
     "--context": "--kube-context",
     "--kubeconfig": "--kubeconfig",
     "--tls-server-name": "--kube-tls-server-name",
 }
-"""What it calls them (helm/helm pkg/cli/environment.go)."""
+"""Helm's names for these flags (helm/helm pkg/cli/environment.go)."""
 _AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
-"""Where awscli begins, also in the midst of a line."""
+"""Where an awscli command begins, also in the middle of a line."""
 _OF_LIVE = re.compile(r" --(?:apply|active|measure)(?=[ =]|\Z)")
-"""Of the live cluster alone."""
+"""Flags that work only with the live cluster."""
 _NEEDS_AWS = re.compile(r"kubectl eksdoc addon-diff(?= |\Z)| --apply(?=[ =]|\Z)")
 _MEASURES = re.compile(r" --measure(?=[ =]|\Z)")
-"""Not even a dry run of it is made of the demo."""
+"""The demo does not support it, not even as a dry run."""
 _NO_FILES = re.compile(r" --(?:only (?!\S*api-in-manifest)|gate (?!before-control-plane)|area |symptom )")
-"""A check of these judges no manifests, and refuses them."""
+"""A check with these flags uses no manifests, and refuses them."""
 _BETWEEN = (" && ", " | ", " > ")
 
 
 def _parts(command: str) -> Iterator[str]:
-    """Commands, files, and what stands between them; within quotes nothing does. As `shlex.quote` writes them: in
-    single quotes a backslash is itself, and a quote is written in double ones."""
+    """Commands, files, and the separators between them; quoted text contains no separators. Quotes are those of
+    `shlex.quote`: in single quotes a backslash is literal, and a quote is written in double ones."""
     begin, quote, at = 0, "", 0
     while at < len(command):
         sign = command[at]
@@ -203,13 +203,13 @@ def _parts(command: str) -> Iterator[str]:
     yield command[begin:]
 
 
-# Which cluster is talked to, before anything was asked of it.
+# The identity of a cluster's address, before any request.
 
 
 @frozen
 class ClusterAddress:
-    """By the kubeconfig and the flags: the context ("" for none) and the server's address. `key` is a digest in hex of
-    what makes out the cluster and who looks at it; two contexts never share one."""
+    """From the kubeconfig and the flags: the context ("" for none) and the server's address. `key` is a hex digest of
+    everything that identifies the cluster and the user; two contexts never share one."""
 
     context: str
     server: str

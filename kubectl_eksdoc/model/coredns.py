@@ -1,4 +1,4 @@
-"""CoreDNS: what it is called where EKS or kubeadm installs it, its Corefile as read, and DNS as it was measured."""
+"""CoreDNS: its object names in EKS and kubeadm clusters, its parsed Corefile, and measurements of DNS."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from .selectors import Labels
 
 SYSTEM, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
 LABEL = ("k8s-app", "kube-dns")
-"""By it the service selects its pods."""
+"""The label by which the Service selects its pods."""
 SELECTOR = "=".join(LABEL)
 COREFILE = "Corefile"
-"""The key of its ConfigMap."""
+"""The key in its ConfigMap."""
 
 
 def is_coredns(namespace: str, labels: Labels) -> bool:
-    """Whether a pod is one of those that the service sends to."""
+    """Whether a pod is a backend of the kube-dns Service."""
     key, value = LABEL
     return namespace == SYSTEM and labels.get(key) == value
 
 
-# A Corefile as it was read: its text, and where in it everything stands.
+# A parsed Corefile: its text, and the position of everything in it.
 #
-# The text is kept whole, so printing gives back what was parsed; an edit replaces a span of it and nothing else.
+# The text is kept unchanged, so printing returns the parsed text; an edit replaces only a span of it.
 
 
 @frozen
 class Token:
-    """`text` without quotes and escapes, as CoreDNS takes it; ``source[start:end]`` is how it was written. `line` from
-    1: where it begins."""
+    """`text` without quotes and escapes, as CoreDNS reads it; ``source[start:end]`` is the original text. `line`: where
+    it begins, from 1."""
 
     text: str
     line: int
@@ -43,12 +43,12 @@ class Token:
 
     @property
     def last_line(self) -> int:
-        """Where it ends: a quoted one may go over several."""
+        """The line where it ends: a quoted token may span several lines."""
         return self.line + self.text.count("\n")
 
     @property
     def environment(self) -> bool:
-        """Its value is put together when CoreDNS starts: ``{$NAME}`` or ``{%NAME%}``."""
+        """Whether CoreDNS inserts an environment variable at start: ``{$NAME}`` or ``{%NAME%}``."""
         return "{$" in self.text or "{%" in self.text
 
 
@@ -69,7 +69,7 @@ class Directive:
 
 @frozen
 class Import:
-    """`target` names a snippet, or a file that this text does not hold; at the top `block` is not there."""
+    """`target` names a snippet, or a file outside of this text. At the top level it belongs to no block."""
 
     keyword: Token
     target: Token
@@ -78,7 +78,7 @@ class Import:
 @frozen
 class Block:
     """A server block, or a snippet if `snippet` names one. `keys` are its zones as written, without commas. `body` in
-    its order; `opened` and `closed` are its braces, None where it has none (which is allowed for a single block)."""
+    its order; `opened` and `closed` are its braces, None if it has none (which is allowed for a single block)."""
 
     keys: tuple[Token, ...]
     body: tuple[Directive | Import, ...]
@@ -88,7 +88,7 @@ class Block:
 
     @property
     def directives(self) -> tuple[Directive, ...]:
-        """Its own, without those that it imports."""
+        """Its own directives, without those of its imports."""
         return tuple(each for each in self.body if isinstance(each, Directive))
 
     def named(self, name: str) -> tuple[Directive, ...]:
@@ -97,14 +97,14 @@ class Block:
 
 @frozen
 class Corefile:
-    """`blocks` and `imports` at the top, each in their order."""
+    """`blocks` and `imports` at the top level, each in their order."""
 
     text: str
     blocks: tuple[Block, ...] = ()
     imports: tuple[Import, ...] = ()
 
     def __str__(self) -> str:
-        """As it was written, to the last byte."""
+        """The original text, byte for byte."""
         return self.text
 
     @property
@@ -117,12 +117,12 @@ class Corefile:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that its server blocks import, which may hold anything."""
+        """The files that its server blocks import; their content is not known."""
         return tuple(each.target.text for each in (*self.imports, *self.held) if isinstance(each, Import))
 
     @property
     def held(self) -> tuple[Directive | Import, ...]:
-        """What CoreDNS sees of all its server blocks."""
+        """The elements of all server blocks, with snippets expanded."""
         return tuple(each for block in self.servers for each in self.whole(block))
 
     @property
@@ -137,8 +137,8 @@ class Corefile:
         return any(each.name == plugin for each in self.directives)
 
     def whole(self, block: Block, within: tuple[str, ...] = ()) -> Iterator[Directive | Import]:
-        """What of `block` CoreDNS sees: with what its snippets hold in the place of their imports. An `Import` that is
-        left is of a file, which this text does not hold, or of one of the snippets that it is `within`."""
+        """The elements of `block`, with imports of snippets replaced by the snippets' elements. An `Import` that
+        remains refers to a file, which is not part of this text, or to one of its `parents`."""
         inside = (*within, block.snippet)
         for each in block.body:
             held = self.snippets.get(each.target.text) if isinstance(each, Import) else None
@@ -150,7 +150,7 @@ class Corefile:
                 yield from self.whole(held, inside)
 
     def _filled(self, of: Directive) -> Directive:
-        """With snippets that are imported within its own block, where a line begins with ``import``."""
+        """Expand snippets that are imported within the directive's own block, where a line begins with ``import``."""
         tokens = list[Token]()
         at = 0
         while at < len(of.tokens):
@@ -169,8 +169,8 @@ class Corefile:
 
 @frozen
 class CorefileRefusal:
-    """What CoreDNS says to a Corefile that it does not take: `plugin` is "" for the grammar; `line` 0 where it names
-    none. `said` are its words, without where."""
+    """The error with which CoreDNS refuses a Corefile. `plugin` is "" for a syntax error; `line` 0 if it names none.
+    `said` is the message without the location."""
 
     said: str
     line: int = 0
@@ -181,21 +181,21 @@ class CorefileRefusal:
         return f"plugin/{self.plugin}: {where}{self.said}" if self.plugin else f"{where}{self.said}"
 
 
-# DNS as it was measured from pods: whom they ask, what came of each second, and how CoreDNS stood meanwhile.
+# DNS measurements from pods: their targets, the result of each second, and the state of CoreDNS meanwhile.
 
 
 MEASURE_LABEL = "eksdoc.io/dns-measure"
 MARKS = ProbeLabels(MEASURE_LABEL, "load-generator", 16 << 20)
-"""Some 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""
+"""About 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""
 
 UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
-"""`KEPT`: over one UDP socket for all questions, to the service alone."""
+"""`UDP_KEPT`: one UDP socket for all queries, only to the Service."""
 TRANSPORTS = (UDP, TCP)
 
 
 @frozen
 class QueryTarget:
-    """An address that is asked. `pod` "": it is the service's; `name` is unlike any other's."""
+    """An address that receives queries. `pod` "": the address of the Service; `name` is unique."""
 
     name: str
     address: str
@@ -213,11 +213,12 @@ class QueryTarget:
 
 @frozen
 class Counts:
-    """Of questions. `sent` is the sum of what follows, but for `unsent`: due, and not sent as the load generator was
-    too busy.
-    `late`: answered after more than a second; `lost`: not within the timeout; `refused`: told at once that nobody is
-    there; `failed`: an answer that is none (SERVFAIL, truncated); `unsure`: not answered in time, which may have been
-    the load generator's own fault."""
+    """Numbers of queries. `sent` is the sum of the following fields except `unsent`: due, but not sent because the load
+    generator was too busy.
+
+    `late`: answered after more than a second; `lost`: no answer within the timeout; `refused`: the connection was
+    refused; `failed`: an error answer (SERVFAIL, truncated); `unsure`: no answer in time, possibly because of the load
+    generator."""
 
     sent: int = 0
     answered: int = 0
@@ -230,7 +231,7 @@ class Counts:
 
     @property
     def bad(self) -> int:
-        """What clients would have had no answer to."""
+        """Queries for which clients would have had no answer."""
         return self.lost + self.refused + self.failed
 
     @property
@@ -243,8 +244,8 @@ class Counts:
 
 @frozen
 class MeasuredSecond:
-    """Of one stream. `ms`: the median, the 99th percentile and the longest of what was answered, None without any;
-    `why`: what was said with what failed or was refused."""
+    """One second of one stream. `ms`: the median, the 99th percentile and the maximum of answer times in milliseconds,
+    None without answers; `why`: the error messages."""
 
     counts: Counts = Counts()
     ms: tuple[float, float, float] | None = None
@@ -261,7 +262,7 @@ class MeasuredStream:
 
 @frozen
 class LoadReport:
-    """What one load generator printed: of each stream its seconds, counted from `began` by the clock of its node."""
+    """The output of one load generator: the seconds of each stream, counted from `began` by the clock of its node."""
 
     began: datetime
     seconds: Mapping[MeasuredStream, Mapping[int, MeasuredSecond]]
@@ -271,13 +272,14 @@ class LoadReport:
 
     @property
     def length(self) -> int:
-        """Seconds until the last that was told of."""
+        """Seconds until the last one reported."""
         return 1 + max((number for of in self.seconds.values() for number in of), default=-1)
 
 
 @frozen
 class DnsPod:
-    """One of CoreDNS's. `told_at`: when its deletion was asked for; `ended`: its containers have."""
+    """A CoreDNS pod. `deletion_requested_at`: the time of the request, None without one; `ended`: its containers have
+    terminated."""
 
     name: str
     uid: str
@@ -290,8 +292,8 @@ class DnsPod:
 
 @frozen
 class DnsStand:
-    """How CoreDNS stands at one moment of the server's clock (a second fine). `serving`: addresses that are ready in
-    the service's EndpointSlices, in which `port` is that of UDP."""
+    """The state of CoreDNS at one time of the server's clock (in seconds). `serving`: addresses that are ready in the
+    Service's EndpointSlices; `port` is their UDP port."""
 
     at: datetime
     pods: tuple[DnsPod, ...]
@@ -301,7 +303,7 @@ class DnsStand:
 
 @frozen
 class DnsService:
-    """`addresses`: its cluster IPs, one or two of different families; `port` is that of UDP."""
+    """`addresses`: its cluster IPs, one or two of different families; `port` is the UDP port."""
 
     addresses: tuple[str, ...]
     port: int = 53
@@ -309,7 +311,7 @@ class DnsService:
 
 @frozen
 class DnsWorkload:
-    """The Deployment; `replicas` that are wanted."""
+    """The Deployment; `replicas` are the desired ones."""
 
     uid: str
     replicas: int
@@ -317,8 +319,8 @@ class DnsWorkload:
 
 @frozen
 class Propagation:
-    """Seconds until every node sends elsewhere, on a cluster with so many `nodes`. `measured_at` None: an estimate.
-    `lost`: answers were lost until then; else none was lost, and it is a bound from above."""
+    """Seconds until every node sends queries elsewhere, on a cluster with `nodes` nodes. `measured_at` None: an
+    estimate. `lost`: answers were lost until then; otherwise no answer was lost, and it is an upper bound."""
 
     seconds: int
     nodes: int
@@ -326,7 +328,7 @@ class Propagation:
     lost: bool = False
 
     def holds_for(self, nodes: int) -> bool:
-        """A measurement says nothing about a cluster that has grown to more than twice as many nodes."""
+        """A measurement does not hold for a cluster with more than twice as many nodes."""
         return nodes <= 2 * self.nodes
 
     def __str__(self) -> str:

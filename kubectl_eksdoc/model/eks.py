@@ -15,9 +15,9 @@ from .machines import NodeGroup, Quota, Subnet, Tags, TemplateRef, TemplateVersi
 
 @frozen
 class EksCluster:
-    """What EKS says of itself (DescribeCluster). `ca` is PEM in base64, `support` STANDARD or EXTENDED: what happens at
-    the end of standard support; `auto_mode`: EKS makes the nodes itself. `issues`: what it calls unhealthy in
-    the cluster; `subnets`: those of the control plane's interfaces."""
+    """An EKS cluster (DescribeCluster). `ca` is PEM in base64, `support` STANDARD or EXTENDED: the policy at the end of
+    standard support; `auto_mode`: EKS manages the nodes. `issues`: its health issues; `subnets`: those of the control
+    plane's network interfaces."""
 
     name: str
     arn: str
@@ -36,7 +36,7 @@ class EksCluster:
 
     @property
     def account(self) -> str:
-        """By its ARN, "" if that is none."""
+        """The account in its ARN, "" if it is not an ARN."""
         return part_of(self.arn, _ACCOUNT)
 
     @property
@@ -48,7 +48,7 @@ _REGION, _ACCOUNT = 3, 4
 
 
 def partition_of(region: str) -> str:
-    """By the beginning of the region's name (botocore, partitions.json)."""
+    """The AWS partition, by the beginning of the region's name (botocore, partitions.json)."""
     return next((partition for begin, partition in _PARTITIONS if region.startswith(begin)), "aws")
 
 
@@ -56,15 +56,15 @@ _PARTITIONS = (("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"), ("us-iso-", "aws-is
 
 
 def part_of(arn: str, place: int) -> str:
-    """The part of ``arn:partition:service:region:account:resource`` at a place from 0, "" where there is none."""
+    """The part of ``arn:partition:service:region:account:resource`` at an index from 0, "" if there is none."""
     parts = arn.split(":", 5)
     return parts[place] if parts[0] == "arn" and len(parts) == 6 else ""
 
 
 @frozen
 class ClusterVersion:
-    """A Kubernetes version as EKS supports it (DescribeClusterVersions). `status` as EKS writes it:
-    ``STANDARD_SUPPORT``, ``EXTENDED_SUPPORT`` or ``UNSUPPORTED``."""
+    """A Kubernetes version in EKS (DescribeClusterVersions). `status` as EKS writes it: ``STANDARD_SUPPORT``,
+    ``EXTENDED_SUPPORT`` or ``UNSUPPORTED``."""
 
     version: str
     status: str
@@ -76,29 +76,29 @@ class ClusterVersion:
 
 @frozen
 class Caller:
-    """Whose credentials these are."""
+    """The identity of the credentials."""
 
     account: str
     arn: str
 
 
-# As whom, where and about which cluster AWS is asked.
+# Access to AWS: identity, region, and cluster.
 
 
 @frozen
 class AwsAccess:
-    """Of the context that was chosen, unless the command line says otherwise; "" for what nothing tells.
+    """From the selected context, unless the command line overrides it; "" for unknown values.
 
-    `server` is the address of the API server that kubectl talks to, `ca` its authority as PEM, and `account` the one
-    that the kubeconfig names: by these it is seen whether AWS describes the same cluster. `role` is assumed first, as
-    the credential plugin of the context does; `settings` are its own environment, as far as AWS's tools read it.
+    `server` is the address of the API server that kubectl uses, `ca` its certificate authority as PEM, and `account`
+    the one that the kubeconfig names: these show whether AWS describes the same cluster. `role` is assumed first, like
+    the context's credential plugin does; `settings` are environment variables of the plugin that AWS's tools read.
     """
 
     cluster: str
     region: str
     profile: str = ""
     role: str = ""
-    external_id: str = ""  # which the role may want
+    external_id: str = ""  # which the role may require
     account: str = ""
     server: str = ""
     server_name: str = ""  # which TLS expects instead of the URL's host
@@ -109,7 +109,7 @@ class AwsAccess:
         return next((value for key, value in self.settings if key == name), "")
 
 
-# What EKS itself sees in the way of an upgrade (insights), and how fresh that is.
+# EKS insights: upgrade problems that EKS itself detects, and their age.
 #
 # Source of the shapes: botocore 1.44.5, eks/2017-11-01 (Insight, InsightsRefreshStatus).
 
@@ -120,7 +120,7 @@ READINESS, MISCONFIGURATION, ROLLBACK = "UPGRADE_READINESS", "MISCONFIGURATION",
 
 @frozen
 class Client:
-    """Who asks for an API. `requests`: in the last 30 days, None where that is not told; `last`: the latest of them."""
+    """A client of a deprecated API. `requests`: in the last 30 days, None if not known; `last`: the latest of them."""
 
     agent: str
     requests: int | None = None
@@ -129,7 +129,7 @@ class Client:
 
 @frozen
 class Deprecation:
-    """An API that somebody asks for: its path, the one that replaces it, and the version that does not serve it."""
+    """A deprecated API that clients use: its path, its replacement, and the version that no longer serves it."""
 
     usage: str
     instead: str = ""
@@ -139,7 +139,7 @@ class Deprecation:
 
 @frozen
 class UnfitAddon:
-    """An installed add-on that does not fit, and the versions of it that do, as EKS lists them."""
+    """An installed add-on that is not compatible, and its compatible versions, as EKS lists them."""
 
     addon: str
     fitting: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class UnfitAddon:
 
 @frozen
 class InsightDetail:
-    """What DescribeInsight says besides. `resources`: ARNs, or paths as ``nodes/ip-10-0-1-2.ec2.internal``."""
+    """Further fields of DescribeInsight. `resources`: ARNs, or paths as ``nodes/ip-10-0-1-2.ec2.internal``."""
 
     recommendation: str = ""
     deprecations: tuple[Deprecation, ...] = ()
@@ -157,8 +157,8 @@ class InsightDetail:
 
 @frozen
 class Insight:
-    """`version`: about an upgrade to which one, "" where it is about none. `changed`: when its status last did.
-    `detail` is None where it passes: that is not asked for."""
+    """`version`: the target version of the upgrade it is about, "" if none. `changed`: when its status last changed.
+    `detail` is None if it passes: it is not requested then."""
 
     id: str
     name: str
@@ -173,14 +173,14 @@ class Insight:
 
 @frozen
 class Refresh:
-    """A refresh that was asked for. `status`: ``IN_PROGRESS``, ``COMPLETED`` or ``FAILED``."""
+    """A refresh of the insights. `status`: ``IN_PROGRESS``, ``COMPLETED`` or ``FAILED``."""
 
     status: str
     said: str = ""
     ended: datetime | None = None
 
 
-# Target groups of load balancers, and how their targets are.
+# Target groups of load balancers, and the health of their targets.
 
 
 HEALTHY = "healthy"
@@ -198,7 +198,7 @@ class TargetHealth:
 
 @frozen
 class TargetGroup:
-    """`targets` as they are registered (DescribeTargetHealth), by their ids."""
+    """`targets` as registered (DescribeTargetHealth), by their IDs."""
 
     arn: str
     targets: tuple[TargetHealth, ...]
@@ -217,14 +217,14 @@ class TargetGroup:
         )
 
 
-# What AWS says of an upgrade: supported versions, add-ons, insights, updates, node groups, and what there is room for.
+# AWS's facts about an upgrade: supported versions, add-ons, insights, updates, node groups, capacity and quotas.
 #
 # Source of the shapes: botocore 1.44.5, eks/2017-11-01.
 
 
 @frozen
 class TemplateVersions:
-    """Of a launch template: the newest version, the one that is the default, and the one that a node group uses."""
+    """Versions of a launch template: the newest, the default, and the one that a node group uses."""
 
     latest: TemplateVersion
     default: TemplateVersion
@@ -236,10 +236,10 @@ Groups = Mapping[str, NodeGroup | Absent | Unknown]
 
 @frozen
 class UpgradeFacts:
-    """Each answer, or why there is none. `addon_versions`: of the installed add-ons by their names; `insights`: about
-    the versions on the way, `other_insights`: about misconfigurations and the way back; `group_updates`: by the names
-    of the node groups; `templates`: by what the groups name; `releases`: what is recommended, by amiType and Kubernetes
-    version; `subnets`: by their ids; `quotas`: by their codes."""
+    """Each answer, or the reason why there is none. `addon_versions`: of the installed add-ons by name; `insights`:
+    about the versions of the upgrade path, `other_insights`: about misconfigurations and rollback; `group_updates`: by
+    node group; `templates`: by the groups' references; `releases`: recommended AMI releases, by amiType and Kubernetes
+    version; `subnets`: by ID; `quotas`: by code."""
 
     versions: tuple[ClusterVersion, ...] | Unknown = NOT_ASKED
     addons: tuple[Addon | Unknown, ...] | Unknown = NOT_ASKED

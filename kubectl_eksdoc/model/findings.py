@@ -1,4 +1,4 @@
-"""The one finding type of the tool: what is so, on what, how bad, and what to do."""
+"""Findings, the one type for all results of checks: the subject, the severity, the status, and the remedy."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from .kinds import Resource, Unknown
 from .knowledge import file
 
 CodeName = str
-"""Of a record; a test looks up those that stand in the package."""
+"""Name of a record; a test checks the names that appear in the package."""
 
 TextName = str
-"""Of a text, as `Finding.of` takes it; so are those that are given to a function with such a parameter."""
+"""Name of a text, as `Finding.of` takes it; also the type of parameters of functions that pass such a name on."""
 
 ClauseName = str
-"""Of a clause, as `clause` takes it; so are those that are given to a function with such a parameter."""
+"""Name of a clause, as `clause` takes it; also the type of parameters of functions that pass such a name on."""
 
-# Finding codes: a record each in `knowledge/findings.json`, from which documentation and schemas are made.
+# Finding codes: one record each in `knowledge/findings.json`; documentation and schemas are generated from them.
 
 
 @frozen
 class Code:
-    """A question that was judged; the finding's status says how it was answered.
+    """A question that a check answers; the status of the finding is the answer.
 
-    `name` is what ``--accept-unknown`` takes; `about` is one or two sentences for the documentation; without the lists
-    of `needs` the answer is unknown. `area`, `gate` and `asks` are of the upgrade check that finds it, `brief` and
-    `update` of a verdict on a pod: it in two or three words, and what the update of a node group does about the pod.
+    `name` is the value of ``--accept-unknown``; `about` is one or two sentences for the documentation; without the
+    lists of `needs` the answer is unknown. `area`, `gate` and `asks` belong to the upgrade check that finds it. `brief`
+    and `update` belong to a verdict on a pod: the verdict in two or three words, and what the update of a node group
+    does about the pod.
     """
 
     name: str
@@ -51,17 +52,17 @@ class Code:
 
     @staticmethod
     def of(name: CodeName | TextName | ClauseName) -> Code:
-        """Raises KeyError: there is no record of it; a test finds such a name before a user does."""
+        """The code of a text or clause. Raises KeyError if there is no record of it; a test finds such a name first."""
         return Code.by_name()[name.partition("/")[0]]
 
     @staticmethod
     def each(*names: str) -> tuple[Code, ...]:
-        """As `of`, of several."""
+        """Like `of`, for several names."""
         return tuple(map(Code.of, names))
 
     @staticmethod
     def of_area(*areas: str) -> tuple[Code, ...]:
-        """Those that one command, or one part of it, may find, in the order of their records."""
+        """The codes that one command, or one part of it, may find, in the order of their records."""
         return tuple(code for area in areas for code in _by_area()[area])
 
     @staticmethod
@@ -95,12 +96,12 @@ class Severity(str, Enum):
 
     @property
     def rank(self) -> int:
-        """The worst has the lowest."""
+        """The worst has the lowest rank."""
         return _SEVERITY_RANKS[self]
 
 
 class Status(str, Enum):
-    """`PASS` findings were judged and stop nothing; `UNKNOWN` is never a pass."""
+    """`PASS`: checked, and nothing is in the way. `UNKNOWN` never counts as a pass."""
 
     FAIL = "fail"
     PASS = "pass"
@@ -108,12 +109,12 @@ class Status(str, Enum):
 
     @property
     def rank(self) -> int:
-        """The worst has the lowest."""
+        """The worst has the lowest rank."""
         return _STATUS_RANKS[self]
 
     @staticmethod
     def worst(of: Iterable[Status]) -> Status:
-        """Of none, that it passes."""
+        """The worst of them; `PASS` if there are none."""
         return min(of, key=lambda each: each.rank, default=Status.PASS)
 
 
@@ -122,7 +123,7 @@ _STATUS_RANKS = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
 
 
 class When(str, Enum):
-    """NOW: can be done in the maintenance window. LATER: a change its owners should make."""
+    """NOW: can be done in the maintenance window. LATER: a change for the owners of the subject."""
 
     NOW = "now"
     LATER = "later"
@@ -140,7 +141,7 @@ class Subject:
 
 @frozen
 class Remedy:
-    """One sentence, and the command or patch that does it ("" where a person must decide)."""
+    """One sentence, and the command or patch that does it ("" if a person must decide)."""
 
     text: str
     command: str = ""
@@ -148,7 +149,7 @@ class Remedy:
 
     @staticmethod
     def of(name: str, /, **values: object) -> Remedy:
-        """One that several texts share, or that a rule chooses, by its record.
+        """A remedy by its record: one that several texts share, or that a rule chooses.
 
         Raises:
             KeyError: as `Finding.of`.
@@ -156,20 +157,21 @@ class Remedy:
         return _remedy(file("findings")["remedies"][name], values)
 
     def led(self, reach: CommandTarget) -> Remedy:
-        """With commands that lead to the cluster that was read, that of a rollback in the text, too."""
+        """With flags added to its commands (and to the rollback command in its text), so that they reach the cluster
+        that was read."""
         text, begin, back = self.text.partition(ROLLBACK)
         return replace(self, text=f"{text}{begin}{reach.of(back)}", command=reach.of(self.command))
 
     @property
     def said(self) -> str:
-        """With when it is done, where that is not now."""
+        """The text, with the time it is to be done unless that is now."""
         return self.text if self.when is When.NOW else f"{self.when.value}: {self.text}"
 
 
 @frozen
 class Finding:
-    """`missing` names the permission, kind or fact an UNKNOWN lacks, `lacks` are the answers, as far as they are kept.
-    `root_cause`: what it comes from, None where that is its subject."""
+    """A finding. `missing` names the permission, kind or fact that an UNKNOWN lacks; `unknowns` are the unknown
+    answers, if they are kept. `root_cause`: the subject that causes it, None if that is its own subject."""
 
     code: Code
     severity: Severity
@@ -194,12 +196,12 @@ class Finding:
         root_cause: Subject | None = None,
         **values: object,
     ) -> Finding:
-        """By its record (`knowledge/findings.json`). `text`: a code, behind a slash which of its texts where it has
-        several; `values` fill the texts, an `Unknown` by why. `severity` only where the record has none; `remedy` comes
-        after its own.
+        """A finding by its record (`knowledge/findings.json`). `text`: a code, followed by a slash and the name of the
+        text if the code has several; `values` fill the texts, an `Unknown` by its reason. `severity` only if the record
+        has none; `remedy` is added after the remedies of the record.
 
         Raises:
-            KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
+            KeyError: there is no such text, or one of its values is missing; a test finds both before a user does.
         """
         record = _of_records("texts")[text]
         bad = Severity(record["severity"]) if severity is None else severity
@@ -215,8 +217,8 @@ class Finding:
 
 
 def clause(name: ClauseName, /, **values: object) -> str:
-    """A part of a text, such as what is not known, or one of a list. `name`: a code, behind a slash which of its
-    clauses, or which of those that several codes share.
+    """A part of a text, such as an unknown fact, or one entry of a list. `name`: a code, a slash and the name of one of
+    its clauses or of a shared clause.
 
     Raises:
         KeyError: as `Finding.of`.
@@ -231,8 +233,8 @@ def _remedy(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
 
 
 def _filled(template: str, values: Mapping[str, object], number: object = "#") -> str:
-    """``{count:# pod|# pods}``: the first where it is one, true, or a text that is not empty, # being the value. Both
-    may have values in them."""
+    """Fill a template. ``{count:# pod|# pods}``: the first variant if the value is 1, true, or a text that is not
+    empty; # is replaced by the value. Both variants may contain values."""
     parts = []
     for words, field, conversion, spec, several in _parsed(template):
         parts.append(words.replace("#", str(number)))
@@ -258,7 +260,7 @@ def _parsed(template: str) -> tuple[tuple[str, str, str, str, tuple[str, ...]], 
 
 
 def _either(spec: str) -> tuple[str, ...]:
-    """What stands before and behind its first | outside of braces; nothing where there is none."""
+    """The parts before and after the first | outside of braces; empty if there is none."""
     depth = 0
     for at, sign in enumerate(spec):
         depth += (sign == "{") - (sign == "}")
@@ -268,8 +270,8 @@ def _either(spec: str) -> tuple[str, ...]:
 
 
 def text_of(code: CodeName, message: str) -> str:
-    """By which of its code's texts a message was made, "" where that is not known or there is only one. Of several that
-    may have made it, the one with the most words of its own."""
+    """The name of the text that a message was made from, "" if it is not known or the code has only one text. If
+    several texts match, the one with the most literal characters."""
     return next((text for text, pattern in _patterns().get(code, ()) if pattern.fullmatch(message)), "")
 
 
@@ -298,16 +300,16 @@ def _of_records(part: str) -> Mapping[str, Any]:
 
 
 def reached(finding: Finding, reach: CommandTarget) -> Finding:
-    """With commands that lead to the cluster that was read."""
+    """With flags added to its commands, so that they reach the cluster that was read."""
     return replace(finding, remedy=tuple(each.led(reach) for each in finding.remedy))
 
 
 ROLLBACK = "Rollback: "
-"""What a text ends with: behind it is the command."""
+"""Starts the last part of a text: the rollback command follows."""
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Worst first, then by code and subject: the same findings always come in the same order."""
+    """Worst first, then by code and subject: the same findings always have the same order."""
     return tuple(
         sorted(
             findings,
@@ -324,7 +326,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     )
 
 
-# Findings that somebody has decided to live with until a day: as they are written down.
+# Findings that a user has accepted until a date, as written in the user's file.
 
 
 ANY = "*"
@@ -333,7 +335,7 @@ ANY = "*"
 @frozen
 class Suppression:
     """Findings of `code` about subjects whose kind, namespace and name match these globs. `until`: the last day (UTC)
-    on which it holds; `where` it stands, as in ``accepted.yaml, entry 2``."""
+    on which it applies; `where`: its location, as in ``accepted.yaml, entry 2``."""
 
     code: str
     reason: str

@@ -1,4 +1,4 @@
-"""Karpenter as it is installed, and what it says of interruptions: the cluster's side of their handling."""
+"""Karpenter's installation and its interruption handling: Events, queue, EventBridge rules, and policies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .nodes import Container, LogOf, RoleBy
 from .quantities import Version
 
 EVENTS = Subject("Interruption", "events")
-"""What fails of the one chain by which Karpenter receives interruption events comes from it, and so does what nodes
-lose without them: one stack makes what is missing."""
+"""The root cause of every failure in the one chain by which Karpenter receives interruption events, and of its
+consequences for nodes: one stack creates everything that is missing."""
 
 
 @frozen
 class Setting:
-    """The name of a queue, and where it is written. "" is what switches interruption handling off."""
+    """The name of a queue, and where it is set. "" disables interruption handling."""
 
     queue: str
     where: str
@@ -30,10 +30,10 @@ class Setting:
 
 @frozen
 class KarpenterInstall:
-    """A Deployment of Karpenter. `version` is None where neither its labels nor its image tell; `tag`: the version as
-    its image writes it. The queue is set in `argument` (--interruption-queue), `variable` (INTERRUPTION_QUEUE), or in
-    older versions in `config_map` (karpenter-global-settings). `container`: the one that is Karpenter; `release`: of
-    Helm; `metrics_port`: 0 where it names none. `irsa`: the ARN of the role that its service account names."""
+    """A Deployment of Karpenter. `version` is None if neither its labels nor its image show it; `tag`: the version in
+    its image tag. The queue is set in `argument` (--interruption-queue), `variable` (INTERRUPTION_QUEUE), or in older
+    versions in `config_map` (karpenter-global-settings). `container`: the name of Karpenter's container; `release`: the
+    Helm release; `metrics_port`: 0 if it names none. `irsa`: the ARN of the role that its service account names."""
 
     namespace: str
     name: str
@@ -59,8 +59,8 @@ class KarpenterInstall:
 
 @frozen
 class SpotEvent:
-    """An Event of Kubernetes that Karpenter, or the node termination handler, has written of a node; `node` is "" where
-    it is about a NodeClaim of which the node is not known."""
+    """A Kubernetes Event about a node by Karpenter or the node termination handler; `node` is "" if it is about a
+    NodeClaim whose node is not known."""
 
     reason: str
     node: str
@@ -70,7 +70,7 @@ class SpotEvent:
 
 @frozen
 class AwsPlace:
-    """Of the cluster in AWS, "" for what is not known."""
+    """The cluster's location in AWS, "" for unknown values."""
 
     account: str = ""
     region: str = ""
@@ -79,7 +79,7 @@ class AwsPlace:
     auto_mode: bool = False
 
     def arn(self, service: str, rest: str) -> str:
-        """In this account and region."""
+        """An ARN in this account and region."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{rest}"
 
     @property
@@ -87,13 +87,12 @@ class AwsPlace:
         return bool(self.account and self.region)
 
 
-# What has changed in a cluster and around it, as those tell it who keep a past: revisions, Events, updates of EKS.
+# Past changes in and around a cluster, from sources with a history: revisions, Events, EKS updates.
 
 
 @frozen
 class Revision:
-    """A pod template that a workload was given: a ReplicaSet, or a ControllerRevision. `number`: "" where none is
-    told."""
+    """A pod template of a workload: a ReplicaSet, or a ControllerRevision. `number`: "" if there is none."""
 
     of: Subject
     at: datetime
@@ -102,7 +101,7 @@ class Revision:
 
 @frozen
 class ReportedEvent:
-    """An Event of Kubernetes, of the last hour as a rule. `at`: the last time; `count`: how often."""
+    """A Kubernetes Event, usually of the last hour. `at`: the last occurrence; `count`: the number of occurrences."""
 
     at: datetime
     reason: str
@@ -114,8 +113,8 @@ class ReportedEvent:
 
 @frozen
 class PodReport:
-    """What a cluster says of one pod (``namespace/name``) now. `logs`: the last lines of each container, and of the one
-    before it where that ended."""
+    """The current facts about one pod (``namespace/name``). `logs`: the last lines of each container, and of its
+    previous instance if that terminated."""
 
     pod: str
     containers: tuple[Container, ...] | Absent | Unknown
@@ -125,21 +124,21 @@ class PodReport:
 
 @frozen
 class ReportedChanges:
-    """Each answer, or why there is none. `revisions`: by the kind of what they are of (Deployment, DaemonSet);
-    `addons`: updates by the name of the add-on."""
+    """Each answer, or the reason why there is none. `revisions`: by the kind of their workloads (Deployment,
+    DaemonSet); `addons`: updates by the name of the add-on."""
 
     revisions: Mapping[str, tuple[Revision, ...] | Unknown] = field(default_factory=dict)
     events: tuple[ReportedEvent, ...] | Unknown = NOT_ASKED
     addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = NOT_ASKED
 
 
-# Queues, rules that fill them, the keys they are encrypted with, and the policies that allow it all.
+# Queues, the EventBridge rules that fill them, their encryption keys, and the policies that allow access.
 
 
 @frozen
 class Queue:
-    """Of SQS. `policy` is None where it has none; `key`: the id, ARN or alias of its KMS key, "" where SQS encrypts it
-    itself or nobody does. `waiting`: messages that nobody has fetched, about so many."""
+    """An SQS queue. `policy` is None if it has none; `key`: the ID, ARN or alias of its KMS key, "" with SQS-managed or
+    no encryption. `waiting`: approximate number of messages that have not been received."""
 
     name: str
     url: str
@@ -152,7 +151,7 @@ class Queue:
 
 @frozen
 class KmsKey:
-    """Of KMS. `manager` is ``CUSTOMER`` or ``AWS``: nobody can change the policy of the latter."""
+    """A KMS key. `manager` is ``CUSTOMER`` or ``AWS``: the policy of an AWS managed key cannot be changed."""
 
     arn: str
     manager: str
@@ -162,7 +161,7 @@ class KmsKey:
 
 @frozen
 class EventRule:
-    """Of EventBridge's default bus; `pattern` is None for one that goes by the clock."""
+    """A rule of EventBridge's default bus; `pattern` is None for a scheduled rule."""
 
     name: str
     arn: str
@@ -176,7 +175,7 @@ class EventRule:
 
 @frozen
 class RuleTarget:
-    """What a rule calls. `shaped`: it is given something else than the event (Input, InputPath, InputTransformer)."""
+    """A target of a rule. `shaped`: it does not receive the original event (Input, InputPath, InputTransformer)."""
 
     id: str
     arn: str
@@ -185,8 +184,8 @@ class RuleTarget:
 
 @frozen
 class RolePolicies:
-    """What a role is allowed by policies of its own, each with its name. `unread`: those that could not be read;
-    `boundary`: its permissions boundary, None where it has none."""
+    """The policies of a role, each with its name. `unread`: those that could not be read; `boundary`: its permissions
+    boundary, None if it has none."""
 
     arn: str
     documents: tuple[tuple[str, Doc], ...] = ()
@@ -196,7 +195,7 @@ class RolePolicies:
 
 @frozen
 class Notice:
-    """A Spot instance that EC2 is about to take back (status code ``marked-for-termination`` and its like)."""
+    """A Spot Instance that EC2 is about to interrupt (status code ``marked-for-termination`` and similar)."""
 
     instance: str
     code: str
@@ -205,7 +204,7 @@ class Notice:
 
 @frozen
 class FiguresOf:
-    """What CloudWatch is asked about: a queue ("" for none) and rules, in the day before `until`."""
+    """The metrics to read from CloudWatch: of a queue ("" for none) and of rules, in the day before `until`."""
 
     queue: str
     rules: tuple[str, ...]
@@ -214,8 +213,8 @@ class FiguresOf:
 
 @frozen
 class Figures:
-    """Sums of CloudWatch over the day before, by rule: events that it matched, and targets it failed to call. Of the
-    queue in the last hour: fetches that came back empty, and messages that were deleted. None: no figures at all."""
+    """Sums of CloudWatch metrics of the last day, by rule: matched events, and failed invocations. Of the queue in the
+    last hour: empty receives, and deleted messages. None: no data."""
 
     matched: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, int] = field(default_factory=dict)
@@ -225,9 +224,9 @@ class Figures:
 
 @frozen
 class InterruptionKeys:
-    """What is asked for, called as its answer. `identity`: namespace and name of the service account whose role by EKS
-    Pod Identity is asked for; `policies`: the ARN of the role whose policies are; `notices`: the instances of which it
-    is asked whether EC2 is about to take them back."""
+    """What to read, by the names of the answers. `identity`: namespace and name of the service account whose Pod
+    Identity role is read; `policies`: the ARN of the role whose policies are read; `notices`: the instances whose Spot
+    interruption notices are read."""
 
     queue: str = ""
     rules: bool = False
@@ -241,8 +240,8 @@ class InterruptionKeys:
 
 @frozen
 class InterruptionAnswers:
-    """Each answer. `targets` by the name of the rule; `identity`: the ARN of the role by EKS Pod Identity; `notices` by
-    instance, of those that have one."""
+    """Each answer. `targets` by the name of the rule; `identity`: the ARN of the Pod Identity role; `notices` by
+    instance, for instances that have one."""
 
     queue: Queue | Absent | Unknown = NOT_ASKED
     rules: tuple[EventRule, ...] | Unknown = NOT_ASKED

@@ -1,7 +1,7 @@
-"""The journal of a run, as data: what was begun, what was intended, what came of it, and what else must not be lost.
+"""The journal of a drain run as data: its start, each intent and its result, and everything else that must not be lost.
 
-The types are nouns of the model because two edges keep them, a file and the cluster, and edges know nothing of runs.
-What a journal means is in `drain.run.journal`; its text form is in `objects.journal_lines`.
+The types belong to the model because two edges store them, a file and the cluster, and edges know nothing of runs.
+`drain.run.journal` interprets a journal; `objects.journal_lines` reads and writes its text form.
 """
 
 from __future__ import annotations
@@ -18,63 +18,64 @@ _RUN_ID = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_RUN_ID - 2}}}[a-z0-9])?")
 
 
 def is_run_id(text: str) -> bool:
-    """Whether it can stand in the name of an object, in a label and in the name of a file: ``20261120-1930-4f2a``."""
+    """Whether `text` is valid as part of an object's name, as a label value and as part of a file name:
+    ``20261120-1930-4f2a``."""
     return _RUN_ID.fullmatch(text) is not None
 
 
 class Verb(str, Enum):
-    """What is done to the cluster; each changes exactly one object."""
+    """A change to the cluster; each changes exactly one object."""
 
     CORDON = "cordon"
-    EXCLUDE = "exclude"  # a node, from what load balancers send to
-    RESTORE = "restore"  # a node becomes what it was before this run cordoned and excluded it
-    PROTECT = "protect"  # a node, from autoscalers that would remove it
-    RELEASE = "release"  # a node, from that protection
+    EXCLUDE = "exclude"  # exclude a node from load balancers that send traffic to nodes
+    RESTORE = "restore"  # restore a node's state from before this run cordoned and excluded it
+    PROTECT = "protect"  # protect a node from autoscalers that would remove it
+    RELEASE = "release"  # end the protection of a node
     EVICT = "evict"
     RESTART = "restart"  # a rollout restart of a workload
-    DELETE = "delete"  # a pod, past its budget: the user named it
+    DELETE = "delete"  # delete a pod despite its budget: the user named it
 
 
 class IntentOutcome(str, Enum):
-    """What came of an intent, by its answer."""
+    """The result of an intent, by the server's answer."""
 
-    DONE = "done"  # the server said so
-    GONE = "gone"  # there is nothing under that name and UID any more
+    DONE = "done"  # the server confirmed it
+    GONE = "gone"  # there is no longer an object with that name and UID
     REFUSED = "refused"  # nothing was changed
     UNKNOWN = "unknown"  # it may have been done or not
 
 
 class JournalNote(str, Enum):
-    """`subject` of the first three and the last is a node, of `STOPPED` a template, of the others nothing, or who did
-    it."""
+    """The kind of a note. `subject` is a node for the first three and the last, a pod template for `STOPPED`; for the
+    others it is empty or names the user."""
 
     NODE_DONE = "node-done"
     LEFT_ALONE = "left-alone"
     LOST = "lost"
     PAUSED = "paused"
     RESUMED = "resumed"
-    ABORTED = "aborted"  # no node is begun and no pod asked for any more
-    ADOPTED = "adopted"  # `subject` leads from now on
-    ENDED = "ended"  # `why` is the outcome, in a word or a sentence
-    STOPPED = "stopped"  # pods made from the template `subject` took the seconds of `why` to stop, with spaces between
-    WAVE = "wave"  # `subject`, a node, comes in the wave `why` by the plan by which somebody goes on
+    ABORTED = "aborted"  # no further node is started and no further pod is evicted
+    ADOPTED = "adopted"  # `subject` is the leader from now on
+    ENDED = "ended"  # `why` is the outcome, a word or a sentence
+    STOPPED = "stopped"  # pods of the template `subject` took these seconds to stop (`why`, separated by spaces)
+    WAVE = "wave"  # `subject`, a node, belongs to wave `why` of the plan with which the run is resumed
 
 
 DONE, ROLLED_BACK = "done", "rolled back"
-"""How a run ended that nobody goes on with: every node is empty, or nodes are as they were before."""
+"""Outcomes of a run that is not resumed: every node is empty, or the nodes are restored to their earlier state."""
 
 
 TOLD_TO_END = "its process was terminated"
-"""How a run ended of which nobody decided that it ends, as its pod was moved: it is to go on by itself."""
+"""Outcome of a run whose process received SIGTERM, because its pod was moved. It is resumed automatically."""
 
 
 UNCORDONED = "it was uncordoned"
-"""How the reason begins for which such a node was left alone."""
+"""The beginning of the reason for which a node that was uncordoned is no longer drained."""
 
 
 @frozen
 class JournaledNode:
-    """A node that is drained; `wave` from 1, 0 where there are none."""
+    """A node that is drained; `wave` counts from 1, 0 if there are no waves."""
 
     node: str
     uid: str
@@ -83,13 +84,13 @@ class JournaledNode:
 
 @frozen
 class RunStarted:
-    """The first entry. `at` is in UTC by the clock of `host`, as every time of a journal: it is shown, and decides
-    nothing.
+    """The first entry. `at` is in UTC by the clock of `host`, like every time in a journal: it is displayed, and no
+    decision depends on it.
 
-    `plan`: digest of the plan; `leader`: who leads, as the lock names its holder; `aims` in their order. `asked`: the
-    words of a command line that plans the same again on any machine: what was read from files stands in them.
-    `skipped`: the targets that are cordoned and not drained. `p50_s`, `p95_s`, `bound_s`: what was predicted, None
-    where that is not known. `cluster`: its uid, see `Identity`.
+    `plan`: digest of the plan; `leader`: the holder that the lock names; `aims` in their order. `asked`: a command
+    line, as words, that makes the same plan on any machine: contents of files are included. `skipped`: target nodes
+    that are cordoned and not drained. `p50_s`, `p95_s`, `bound_s`: the estimate in seconds, None if not known.
+    `cluster`: its UID, see `Identity`.
     """
 
     number: int
@@ -111,10 +112,11 @@ class RunStarted:
 
 @frozen
 class JournalIntent:
-    """Written before the act. `namespace` and `name` of the object (`kind`: ``Node``, ``Pod``, ``Deployment`` …) with
-    exactly this UID; `node` is a pod's.
+    """Written before the change is requested. `namespace` and `name` of the object (`kind`: ``Node``, ``Pod``,
+    ``Deployment`` and so on) with exactly this UID; `node` is the node of a pod.
 
-    `before`: how a node was before its cordon, as text that `Restore` understands. `grace_s`: None for its own.
+    `before`: the state of a node before its cordon, as text that `Restore` reads. `grace_s`: None for the pod's own
+    grace period.
     """
 
     number: int
@@ -131,8 +133,8 @@ class JournalIntent:
 
 @frozen
 class Result:
-    """The answer to the intent with the number `of`: HTTP `code`, 0 where none came; `trouble` in a word as users and
-    programs are told; `said` by the server."""
+    """The answer to the intent with the number `of`. HTTP `code`, 0 without an answer; `trouble`: the error in one
+    word, as users and programs see it; `said`: the server's message."""
 
     number: int
     at: datetime
@@ -145,7 +147,7 @@ class Result:
 
 @frozen
 class Note:
-    """Something else that whoever goes on must know."""
+    """Another fact that a process needs to resume the run."""
 
     number: int
     at: datetime
@@ -155,20 +157,20 @@ class Note:
 
 
 class Cause(str, Enum):
-    """Why a run took more or less time than planned. budgets is what the others do not explain: budgets that had more
-    or less room, or showed it later."""
+    """Why a run took more or less time than planned. `BUDGETS` is the remainder: budgets allowed more or fewer
+    disruptions, or allowed them later."""
 
     STOPPING = "stopping"
     STARTING = "starting"
     SCHEDULING = "scheduling"
-    HOLDS = "holds"  # the run asked for nothing: the lock, a guard, an outage
+    HOLDS = "holds"  # the run requested nothing: the lock, a guard, an outage
     BUDGETS = "budgets"
 
 
 @frozen
 class Timed:
-    """Seconds that a part of a run was planned to take, and took, pauses and soaks left out. `causes`: by how much each
-    made it longer, or shorter (negative)."""
+    """Planned and actual seconds of one part of a run, without pauses and soaks. `causes`: the seconds by which each
+    cause made it longer, or shorter (negative)."""
 
     number: int
     at: datetime
@@ -184,20 +186,20 @@ class Timed:
 
 
 Entry = RunStarted | JournalIntent | Result | Note | Timed
-"""`number` counts the entries of a run from 0, whoever writes them: so a copy, a gap and a mix-up are seen."""
+"""`number` counts all entries of a run from 0, whichever process writes them. So copies, gaps and mixed journals are
+detected."""
 
 
 @frozen
 class Entries:
-    """What could be read of a journal, in its order; `dropped` says of every line that could not what is wrong with
-    it."""
+    """The readable entries of a journal, in their order. `dropped` says for every other line what is wrong with it."""
 
     entries: tuple[Entry, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
 class RunPhase(str, Enum):
-    """Where a run stands, as its head in the cluster says in a word."""
+    """The phase of a run, as stored in the cluster."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -207,9 +209,12 @@ class RunPhase(str, Enum):
 
 @frozen
 class RunSummary:
-    """A run as it is listed. `begun` and `updated` as its machines wrote them, None where that cannot be read; `phase`
-    a word of `RunPhase`, or one that a newer tool wrote; `said` by its leader on how far it is. `wanted`: what somebody
-    asked its leader for last, a word of `RunPhase`, and `wanted_by` whom; "" for nothing since it was adopted."""
+    """A run in a list of runs.
+
+    `begun` and `updated` as its machines wrote them, None if they cannot be read; `phase`: a value of `RunPhase`, or a
+    word of a newer version; `said`: the leader's message about the progress. `wanted`: the last request to the leader,
+    a value of `RunPhase`, and `wanted_by` the user who made it; "" if there is none since the leader took over the run.
+    """
 
     run: str
     begun: datetime | None
@@ -222,17 +227,17 @@ class RunSummary:
 
     @property
     def unfinished(self) -> bool:
-        """Whether somebody may go on with it."""
+        """Whether the run can be resumed."""
         return self.phase != RunPhase.ENDED.value or self.said not in (DONE, ROLLED_BACK)
 
 
-# Who drains a cluster, as its lock says.
+# The process that drains a cluster, according to the lock.
 
 
 @frozen
 class HeldLock:
-    """`holder` "": nobody. `over`: by the server's clock its time has passed, so nobody leads any more. `renewed`: by
-    that clock, None where it does not say."""
+    """The drain lock. `holder` is "" if no process holds it. `expired`: by the server's clock, so there is no leader.
+    `renewed`: by the same clock, None if the lock does not say."""
 
     holder: str = ""
     renewed: datetime | None = None
@@ -240,11 +245,12 @@ class HeldLock:
 
     @property
     def led(self) -> bool:
-        """Whether somebody leads as far as can be told."""
+        """Whether a process holds the lock, as far as is known."""
         return bool(self.holder) and not self.over
 
     def leads(self, run: RunSummary) -> bool:
-        """The lock is of one run at a time: who leads another one than its holder leads nothing."""
+        """Whether the holder is the leader of `run`. The lock belongs to one run at a time: any other run has no
+        leader."""
         return self.led and self.holder == run.leader
 
 
@@ -252,45 +258,46 @@ INTERRUPTED = "interrupted"
 
 
 def phase_by(run: RunSummary, held: HeldLock | None) -> str:
-    """The phase that its leader told last, or that the leader is gone: then it does not continue by itself. `held`:
-    None where the lock must not be read."""
+    """The phase that the leader last reported, or `INTERRUPTED` if the leader is gone and the run does not continue by
+    itself. `lock`: None if reading the lock is forbidden."""
     gone = run.phase != RunPhase.ENDED.value and held is not None and not held.leads(run)
     return INTERRUPTED if gone else run.phase
 
 
-# What a run of this tool has noted on a node that it changed, as whoever meets that node must know it.
+# What a drain run has recorded on a node that it changed, for other clients that read the node.
 #
-# The whole note says byte for byte what the node was before; only the edge that takes it back reads that.
+# The full annotation holds the earlier state of the node byte for byte. Only the edge that restores the node reads
+# that.
 
 
 RUN, PRIOR = "eksdoc.io/run", "eksdoc.io/prior"
-"""The annotations of a node: the run's id, and as JSON what the node was before."""
+"""Annotations of a node: the ID of the run, and as JSON the state of the node before the run."""
 
 UNSCHEDULABLE, LABELS, PROTECTED, JOURNAL = "unschedulable", "labels", "protected", "journal"
-"""The keys of that JSON: of what was changed, and the namespace of the run's journal."""
+"""Keys of that JSON: what was changed, and the namespace of the run's journal."""
 
 SKIPPED = "skipped"
-"""The key beside them, true where the run cordons the node and its plan does not drain it."""
+"""Another key of it, true if the run cordons the node and its plan does not drain it."""
 
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def is_namespace(text: object) -> bool:
-    """Whether a namespace can be called so (RFC 1123 label): people may write anything into an annotation."""
+    """Whether `text` is a valid name of a namespace (RFC 1123 label). Users may write anything into an annotation."""
     return isinstance(text, str) and _NAMESPACE.fullmatch(text) is not None
 
 
-# What ``drain run -o json`` tells of a run, as data: its events, and what came of it in the end.
+# The output of ``drain run -o json`` as data: the events of a run, and its result.
 #
-# The types are nouns of the model because they are read back from a file. What they mean is in `drain.run.replay`; the
-# lines are in `objects.journal_lines`.
+# The types belong to the model because they are read back from a file. `drain.run.replay` interprets them;
+# `objects.journal_lines` reads and writes the lines.
 
 
 @frozen
 class RunEvent:
-    """`at_s` from the begin of its part of the run, `at` by the clock of the machine that led it, in whole seconds;
-    `what` is a word of `drain.run.events.Happened`, or one that a newer version wrote."""
+    """One event. `at_s`: seconds since the start of its part of the run; `at`: by the clock of the leader's machine, in
+    whole seconds; `what`: a value of `drain.run.events.Happened`, or a word of a newer version."""
 
     run: str
     at: datetime
@@ -303,8 +310,8 @@ class RunEvent:
 
 @frozen
 class RunStanding:
-    """Where a run stood at `at`, as the fields of `drain.run.progress` have it: `waits` and `why` field by field,
-    `budgets` as namespace, name, allowed, current, desired and expected."""
+    """The state of a run at `at`, with the fields of `drain.run.progress`: `waits` and `why` field by field; `budgets`
+    as namespace, name, allowed, current, desired and expected."""
 
     run: str
     at: datetime
@@ -322,11 +329,12 @@ class RunStanding:
 
 @frozen
 class RunEnd:
-    """The last line of a part of the run. `outcome` in a word, `stopped`: why, "" if it was not; `ended_s` from the
-    begin of this part. `nodes` in their order, each with its wave (0: none); `left` are those that were not emptied.
+    """The last line of a part of the run. `outcome` in one word; `stopped`: the reason, "" if it was not stopped;
+    `ended_s`: seconds since the start of this part. `nodes` in their order, each with its wave (0: none); `left`: the
+    nodes that still have pods to evict.
 
-    What was planned: `evictions`, and p50 and p95 of the estimate in seconds, None where nothing could be estimated.
-    `said`: estimate against actual, sentence by sentence. `by`: who began this part, as ``user@host``.
+    The plan: `evictions`, and p50 and p95 of the estimate in seconds, None if nothing could be estimated. `said`:
+    estimate and actual duration, one sentence each. `by`: the user who started this part, as ``user@host``.
     """
 
     run: str
@@ -345,7 +353,7 @@ class RunEnd:
 
 @frozen
 class RunEvents:
-    """In the order of their lines; `dropped` says of every line that is none of them what is wrong with it."""
+    """The events in the order of their lines. `dropped` says for every other line what is wrong with it."""
 
     told: tuple[RunEvent | RunEnd, ...] = ()
     dropped: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The Kubernetes resources this tool reads, how that went, and what stands for an answer that there is not."""
+"""The Kubernetes resources this tool reads, the result of reading them, and values that stand for a missing answer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from kubectl_eksdoc.frozen import frozen
 
-# What was asked for and is not known, and why, whoever was asked: never pass, and never nothing.
+# Requested facts that are not known, with the reason. They never count as a pass, and never as "nothing there".
 
 
 @frozen
 class Unknown:
-    """`why` in a clause; `missing`: the right that would tell, ``eks:DescribeAddon`` or ``get pods/log``, "" if that is
-    not why."""
+    """A fact that is not known. `why` is the reason as a clause; `missing`: the missing right, ``eks:DescribeAddon`` or
+    ``get pods/log``, "" if that is not the reason."""
 
     why: str
     missing: str = ""
@@ -27,7 +27,7 @@ class Unknown:
 
 @frozen
 class NoAws(Unknown):
-    """Nothing of AWS is known, for that one reason."""
+    """Nothing about AWS is known, for this one reason."""
 
 
 LEFT_OUT = NoAws("AWS is left out (--no-aws)")
@@ -35,11 +35,11 @@ LEFT_OUT = NoAws("AWS is left out (--no-aws)")
 
 @frozen
 class NotHeld(Unknown):
-    """A snapshot was read, which does not hold it."""
+    """A snapshot was read, and it does not contain the answer."""
 
 
 def missing_rights(*answers: object) -> tuple[str, ...]:
-    """Of those that are unknown for want of a right, in their order."""
+    """The missing rights among these answers, in their order."""
     return tuple(dict.fromkeys(each.missing for each in answers if isinstance(each, Unknown) and each.missing))
 
 
@@ -48,8 +48,8 @@ NOT_ASKED = Unknown("it was not asked for")
 
 @frozen
 class Absent:
-    """Whoever was asked says that there is no such thing. For those to whom it is as good as unknown it has what
-    `Unknown` has."""
+    """The server answered that there is no such object. It has the attributes of `Unknown`, for callers that treat both
+    alike."""
 
     said: str
     missing: ClassVar[str] = ""
@@ -63,7 +63,7 @@ _Answers = TypeVar("_Answers")
 
 
 def with_later(first: _Answers, later: _Answers) -> _Answers:
-    """A dataclass of answers, with those that were given later; nothing is asked twice."""
+    """Merge two dataclasses of answers, `later` filling in what `first` did not request; nothing is requested twice."""
 
     def both(name: str) -> object:
         one, other = getattr(first, name), getattr(later, name)
@@ -76,28 +76,28 @@ def with_later(first: _Answers, later: _Answers) -> _Answers:
 
 
 def known_or_unknown(answer: _Answers | Absent | Unknown) -> _Answers | Unknown:
-    """Of what is nothing by itself: where there is no such thing, that is why it is unknown."""
+    """Replace an `Absent` by an `Unknown` with the same reason, where an absent object leaves the question open."""
     return Unknown(answer.said) if isinstance(answer, Absent) else answer
 
 
-# How sure something is that was not observed: what a document says, or what is concluded.
+# Confidence in a fact that was not observed: it comes from a document, or was concluded.
 
 
 class Confidence(str, Enum):
-    HIGH = "high"  # read in source code, an API's model or the maker's own page, and nothing contradicts it
+    HIGH = "high"  # read in source code, an API model or the maker's own page, and nothing contradicts it
     MEDIUM = "medium"  # one good source, sources that contradict each other, or concluded from code
     LOW = "low"  # third parties only
 
 
-# The resources.
+# Kubernetes resources.
 
 
 @frozen
 class Resource:
     """One resource of the API: ``GET /apis/{group}/{version}/{plural}``.
 
-    `custom` marks those a CRD must bring: a server that does not serve one has no object of it. `older`: the versions
-    that its CRD served before this one, the newest first, in which what is read of it is the same.
+    `custom`: a CRD defines it; a server that does not serve it has no object of it. `older`: versions that its CRD
+    served before this one, newest first; the fields read here are the same in all of them.
     """
 
     kind: str
@@ -110,7 +110,7 @@ class Resource:
 
     @property
     def versions(self) -> tuple[Resource, ...]:
-        """This one in each version in which it may be served, the newest first."""
+        """This resource in each version in which it may be served, newest first."""
         return (self, *(replace(self, version=version, older=()) for version in self.older))
 
     @property
@@ -124,13 +124,13 @@ class Resource:
         return f"{root}/{self.version}/{self.plural}"
 
     def path_in(self, namespace: str) -> str:
-        """Path of the list of one namespace; "": over all."""
+        """Path of the list of one namespace; "" lists all namespaces."""
         root, _, plural = self.path.rpartition("/")
         return f"{root}/namespaces/{namespace}/{plural}" if namespace else self.path
 
     @property
     def full_name(self) -> str:
-        """As RBAC and kubectl write it: ``poddisruptionbudgets.policy``."""
+        """The name in RBAC and kubectl: ``poddisruptionbudgets.policy``."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -188,7 +188,7 @@ NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False,
 NODE_CLASSES = Resource(
     "EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", namespaced=False, custom=True, older=("v1beta1",)
 )
-"""Karpenter 0.32 to 0.37 serves v1beta1 of both alone. Its classes before that (AWSNodeTemplate) are not read."""
+"""Karpenter 0.32 to 0.37 serves only v1beta1 of both. The classes before that (AWSNodeTemplate) are not read."""
 
 ALL: tuple[Resource, ...] = (
     NODES,
@@ -228,7 +228,7 @@ SINGLE = (
     SERVICE_ACCOUNTS,
     SERVICES,
 )
-"""Those of which single objects are read, by their names."""
+"""Resources of which single objects are read by name."""
 
 _SEARCHED = """
 networking.k8s.io networkpolicies NetworkPolicy
@@ -258,7 +258,7 @@ resource.k8s.io resourceclaims ResourceClaim
 resource.k8s.io resourceclaimtemplates ResourceClaimTemplate
 storage.k8s.io volumeattributesclasses VolumeAttributesClass .
 """
-"""Group, plural and kind; a dot: it has no namespace."""
+"""Group, plural and kind; a dot marks a cluster-scoped resource."""
 
 
 def _other(line: str) -> Resource:
@@ -276,8 +276,8 @@ SEARCHED: tuple[Resource, ...] = (
     VALIDATING_WEBHOOKS,
     *map(_other, _SEARCHED.strip("\n").split("\n")),
 )
-"""Kinds of which manifests of add-ons have objects as a rule, but for Secrets and custom resources. It is no promise:
-all others are searched, too, for every add-on whose manifest is not known whole."""
+"""Kinds that manifests of add-ons usually contain, except Secrets and custom resources. It is not a complete list: for
+every add-on whose manifest is not fully known, all other kinds are searched as well."""
 APPLIED: tuple[Resource, ...] = (
     *SEARCHED,
     AUTOSCALERS,
@@ -286,7 +286,7 @@ APPLIED: tuple[Resource, ...] = (
     STORAGE_CLASSES,
     *map(_other, _OTHERS.strip("\n").split("\n")),
 )
-"""Kinds of Kubernetes 1.36 of which a manifest may have objects, but for Secrets."""
+"""Kinds of Kubernetes 1.36 that a manifest may contain, except Secrets."""
 SECRETS = Resource("Secret", "secrets")
 
 NEVER_APPLIED = frozenset(
@@ -309,26 +309,26 @@ NEVER_APPLIED = frozenset(
         "volumeattachments.storage.k8s.io",
     )
 )
-"""Controllers and kubelets make these, and there may be very many: no add-on's manifest has one."""
+"""Controllers and kubelets create these, possibly in large numbers; no add-on's manifest contains them."""
 
 HISTORY_OF = {"DaemonSet": CONTROLLER_REVISIONS, "Deployment": REPLICA_SETS}
-"""Kind → where the pod templates are kept that an object of it has had; of other kinds the API keeps nothing."""
+"""Kind → resource that stores the earlier pod templates of its objects. The API keeps no history for other kinds."""
 
 
 class ReadState(str, Enum):
-    """How reading one resource ended."""
+    """Result of reading one resource."""
 
     READ = "read"
     FORBIDDEN = "forbidden"
-    NOT_SERVED = "not-served"  # the server does not know the resource
-    NOT_HELD = "not-held"  # the snapshot has no list of it
-    INVALID = "invalid"  # some of its objects are not valid, and were left out; the others were read
-    FAILED = "failed"  # the server kept refusing, or answered nonsense
+    NOT_SERVED = "not-served"  # the API server does not serve the resource
+    NOT_HELD = "not-held"  # the snapshot contains no list of it
+    INVALID = "invalid"  # some of its objects are not valid and were left out; the others were read
+    FAILED = "failed"  # the server kept refusing, or its answer could not be read
 
 
 @frozen
 class KindRead:
-    """One line of `metadata.kindsRead`: `detail` says why, unless `state` is READ."""
+    """One line of `metadata.kindsRead`. `detail` gives the reason, unless `state` is READ."""
 
     resource: Resource
     state: ReadState
@@ -337,7 +337,7 @@ class KindRead:
 
     @property
     def known(self) -> bool:
-        """True when the objects of this kind are known completely.
+        """True if the objects of this kind are known completely.
 
         A custom resource that a live server does not serve is known to have no objects.
         """
@@ -345,7 +345,7 @@ class KindRead:
 
     @property
     def lack(self) -> Unknown:
-        """Why its objects are not known completely: of what it was, unless the reason says that itself."""
+        """Why its objects are not known completely. The message names the resource, unless the reason already does."""
         why = self.detail or self.state.value
         told = why if self.resource.plural in why else f"{self.resource.plural}: {why}"
         if self.state is ReadState.FORBIDDEN:
@@ -353,15 +353,15 @@ class KindRead:
         return (NotHeld if self.state is ReadState.NOT_HELD else Unknown)(told)
 
 
-# What a check of an upgrade judges by, besides the lists of a cluster.
+# Facts that an upgrade check needs besides the lists of a cluster.
 
 
 FURTHER = 4
-"""So many versions an upgrade may go at once, for which a snapshot holds all that is asked."""
+"""The number of minor versions ahead for which a snapshot contains all answers of an upgrade check."""
 
 
 class CheckNeed(str, Enum):
-    """Gathered only where a chosen check judges by it, so that no right is needed for what nobody asks."""
+    """A group of facts, read only if a selected check needs it. So no right is required for facts that are not used."""
 
     VERSIONS = "the versions that EKS supports"
     ADDONS = "the add-ons of EKS, and their versions"
@@ -387,8 +387,9 @@ class CheckNeed(str, Enum):
 
 @frozen
 class WantedVersions:
-    """`now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: those that the control plane goes
-    through. `at`: the moment of which figures are wanted, None for none."""
+    """The versions of an upgrade. `now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: the
+    versions that the control plane goes through. `at`: the time for which metrics are requested, None for no metrics.
+    """
 
     needs: frozenset[CheckNeed]
     now: str

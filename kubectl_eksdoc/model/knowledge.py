@@ -1,7 +1,7 @@
-"""Records of the folder `kubectl_eksdoc/knowledge` as frozen dataclasses, and where a fact is from.
+"""Knowledge records (folder `kubectl_eksdoc/knowledge`) as frozen dataclasses, with the source of each fact.
 
-A dataclass says by its fields what its records have to hold. Versions and dates are texts there, and a member of an
-enum is its name in small letters.
+The fields of a dataclass define the fields of its records. Versions and dates are texts in records, and a member of an
+enum is its name in lower case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Make = Callable[[Any], Any]
 
 @frozen
 class KnowledgeSource:
-    """`document`: a page, a file of a repository, or an API's model. `read`: when, None for what is observed."""
+    """`document`: a page, a file of a repository, or an API model. `read`: the date, None for observed facts."""
 
     document: str
     confidence: Confidence = Confidence.HIGH
@@ -35,7 +35,7 @@ class KnowledgeSource:
 
     @property
     def doubt(self) -> str:
-        """``confidence: medium``, "" where it is high."""
+        """``confidence: medium``, "" if it is high."""
         return "" if self.confidence is Confidence.HIGH else f"confidence: {self.confidence.value}"
 
     def __str__(self) -> str:
@@ -43,11 +43,11 @@ class KnowledgeSource:
 
 
 file = cache(read)
-"""Of a kind of subject, by its name: head and records as they are written."""
+"""The content of a knowledge file, by its name: head and records as written."""
 
 
 def subjects() -> tuple[str, ...]:
-    """All of which something is known, by name; what the tool declares of itself has no source."""
+    """The subjects of knowledge that has a source, by name; declarations of the tool itself have none."""
     return tuple(each for each in names() if "source" in file(each))
 
 
@@ -57,8 +57,8 @@ def read_to(subject: str) -> Version:
 
 
 class Records(Sequence[_T]):
-    """Those of a table, in its order. They are made when the first is needed: a table of a module costs no command
-    that does not ask it."""
+    """Records of a table, in its order. They are loaded on first use, so a table costs nothing for a command that does
+    not use it."""
 
     def __init__(self, make: Callable[[], tuple[_T, ...]]) -> None:
         self._make = make
@@ -69,7 +69,7 @@ class Records(Sequence[_T]):
         return self._make()
 
     def by(self, *fields: str) -> Mapping[Any, _T]:
-        """By the values of these fields; the last one of those that share them."""
+        """An index by the values of these fields; of records with the same values, the last one."""
         if fields not in self._by:
             self._by[fields] = dict(zip(map(attrgetter(*fields), self), self, strict=True))
         return self._by[fields]
@@ -86,9 +86,9 @@ class Records(Sequence[_T]):
 
 @frozen
 class RuleBasis:
-    """What a rule in code goes by. `since`: the version of Kubernetes from which on it holds, 0.0 for all; `at_least`:
-    the version of something else that is needed then; `number`: of what the rule counts; `clause`: what a user is told
-    of it, "" where the rule makes the words."""
+    """The basis of a rule in code. `since`: the first Kubernetes version for which it holds, 0.0 for all; `at_least`:
+    the version of another component that it then requires; `number`: a number that the rule uses; `clause`: its text
+    for users, "" if the rule writes the text itself."""
 
     rule: str
     source: KnowledgeSource
@@ -100,12 +100,12 @@ class RuleBasis:
 
 
 def basis(rule: str) -> RuleBasis:
-    """Of a rule, by its name in knowledge/rules.json."""
+    """The basis of a rule, by its name in knowledge/rules.json."""
     return _BASES.by("rule")[rule]
 
 
 def records(of: type[_T], subject: str) -> Records[_T]:
-    """All in the file, in its order, without their sections."""
+    """All records of the file, in its order, without their sections."""
     return Records(lambda: _records(of, subject))
 
 
@@ -120,8 +120,8 @@ _BASES = records(RuleBasis, "rules")
 
 
 def sections(of: type[_T], subject: str, section: str) -> Records[_T]:
-    """Those of that name, each with the fields of `of` that its record has beside it. Where a source does not say
-    something, that of the record holds, and then that of the head."""
+    """Entries of the section with that name, each with those fields of `record_type` that its record has. A missing
+    part of a source is taken from the record, and then from the head."""
     return Records(lambda: tuple(made(of, each) for each in _sections(of, subject, section)))
 
 
@@ -137,10 +137,10 @@ def _sections(of: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]
 
 
 def made(of: type[_T], told: Any) -> _T:
-    """Of a record, or of its fields in their order.
+    """Build an instance from a record, or from a list of its fields in their order.
 
     Raises:
-        TypeError, ValueError: it is none; a test says which one.
+        TypeError, ValueError: the record is not valid; a test names the record.
     """
     kind: Any = of
     fields = _fields(kind)
@@ -158,7 +158,7 @@ def made(of: type[_T], told: Any) -> _T:
 
 
 def told_of(value: Any) -> Any:
-    """That of which `made` makes it again, in JSON's types."""
+    """The value in JSON types, from which `from_json` builds it again."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, (tuple, list)):
@@ -182,7 +182,7 @@ def _fields(of: Any) -> Mapping[str, _Make]:
 
 
 def _maker(wanted: Any) -> _Make:
-    """Of values of that type. It is asked for once for each field of a dataclass."""
+    """The function that builds values of that type. Called once for each field of a dataclass."""
     inner = get_args(wanted)
     if wanted is Any:
         return lambda told: told
@@ -217,9 +217,9 @@ def _member(of: EnumMeta, told: Any) -> Any:
 
 
 def _version(text: str) -> Version:
-    """As it stands in a record: ``1.36``, ``1.16.2``."""
+    """Parse a version in a record: ``1.36``, ``1.16.2``."""
     if not isinstance(text, str):
-        raise TypeError(f"{text!r} is no text: write a version in quotes")  # YAML takes 1.30 for 1.3
+        raise TypeError(f"{text!r} is no text: write a version in quotes")  # YAML reads 1.30 as 1.3
     found = parse(text)
     if found is None:
         raise ValueError(f"{text!r} is no version")

@@ -1,4 +1,4 @@
-"""Instances and what they are launched from: launch templates, images, node groups, auto scaling groups.
+"""EC2 instances and their configuration: launch templates, AMIs, node groups, Auto Scaling groups.
 
 Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, eks/2017-11-01.
 """
@@ -17,10 +17,10 @@ from kubectl_eksdoc.frozen import frozen
 from .addons import Issue
 from .kinds import NOT_ASKED, Absent, Unknown
 
-# Which tool manages a resource, as its tags tell.
+# The tool that manages a resource, by the resource's tags.
 #
-# Sources: eksctl, pkg/apis/eksctl.io/v1alpha5/types.go; CloudFormation user guide, resource tags. Terraform sets none
-# of its own, but modules and default_tags often name it.
+# Sources: eksctl, pkg/apis/eksctl.io/v1alpha5/types.go; CloudFormation user guide, resource tags. Terraform sets no
+# tags itself, but modules and default_tags often name it.
 
 
 Tags = tuple[tuple[str, str], ...]
@@ -32,8 +32,8 @@ _NO = ("", "0", "false", "no")
 
 
 def managed_by(tags: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """By the tool: the tag that names it, ``managed-by=terraform``, or the stack's name. Stacks of eksctl are its own
-    affair."""
+    """By tool: the tag that names it, ``managed-by=terraform``, or the name of the stack. CloudFormation stacks of
+    eksctl are reported as eksctl."""
     found: dict[str, str] = {}
     for key, value in tags:
         if key.startswith(_OF_EKSCTL):
@@ -49,8 +49,8 @@ def managed_by(tags: Iterable[tuple[str, str]]) -> Mapping[str, str]:
 
 @frozen
 class MetadataOptions:
-    """Of an instance, all of them. `tokens`: ``required`` (IMDSv2 only) or ``optional``; `hop_limit`: the IP TTL of the
-    answer that carries a token, 1 to 64. `pending`: they were changed, and do not hold yet."""
+    """The instance metadata options of an instance. `tokens`: ``required`` (IMDSv2 only) or ``optional``; `hop_limit`:
+    the IP TTL of the answer with the token, 1 to 64. `pending`: a change is not applied yet."""
 
     tokens: str
     hop_limit: int
@@ -61,9 +61,9 @@ class MetadataOptions:
 
 @frozen
 class SaidOptions:
-    """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing.
-    `tags`: whether instances find their own tags there. `enforced`, of an account: an instance whose tokens are not
-    required is not launched."""
+    """The metadata options that a launch template, an account or a node class declares; None (tokens: "") for options
+    it does not declare. `tags`: whether the metadata includes the instance's tags. `enforced`, of an account: an
+    instance that does not require tokens is not launched."""
 
     tokens: str = ""
     hop_limit: int | None = None
@@ -79,7 +79,7 @@ class SaidOptions:
 
 @frozen
 class TemplateVersion:
-    """One version of a launch template; `image` is "" where it leaves that to whoever launches."""
+    """One version of a launch template; `image` is "" if it declares no AMI."""
 
     id: str
     name: str
@@ -90,7 +90,7 @@ class TemplateVersion:
 
 @frozen
 class TemplateRef:
-    """By which a launch template's version is meant: a number, ``$Latest`` or ``$Default``; one of `id` and `name` may
+    """A reference to a version of a launch template: a number, ``$Latest`` or ``$Default``; one of `id` and `name` may
     be ""."""
 
     id: str
@@ -103,8 +103,8 @@ class TemplateRef:
 
 @frozen
 class Instance:
-    """`template` and `scaling_group` are those its tags name, None and "" where there are none; `profile`: the ARN of
-    its instance profile."""
+    """An EC2 instance. `template` and `scaling_group` are those in its tags, None and "" if there are none; `profile`:
+    the ARN of its instance profile."""
 
     id: str
     image: str = ""
@@ -119,7 +119,7 @@ class Instance:
 
 @frozen
 class Image:
-    """An AMI. `v2`: it says ``ImdsSupport: v2.0``, by which launches that say nothing get IMDSv2 only and two hops."""
+    """An AMI. `v2`: it has ``ImdsSupport: v2.0``, so that launches without own options get IMDSv2 only and two hops."""
 
     id: str
     name: str = ""
@@ -128,11 +128,11 @@ class Image:
 
 @frozen
 class NodeGroup:
-    """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one.
-    `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told. `issues`:
-    what EKS calls unhealthy in it. `size`: nodes that it wants, between `least` and `most`. `capacity`: ``ON_DEMAND``,
-    ``SPOT``, ``CAPACITY_BLOCK``; `strategy`: of its updates, ``DEFAULT`` or ``MINIMAL``; `disk`: of each node, in GiB,
-    None where a launch template says it."""
+    """A managed node group (DescribeNodegroup). `template` is its custom launch template, None if EKS created one.
+    `at_once`: how many nodes an update makes unavailable, ``1`` or ``33 %``, "" if not known. `issues`: its health
+    issues. `size`: the desired nodes, between `least` and `most`. `capacity`: ``ON_DEMAND``, ``SPOT``,
+    ``CAPACITY_BLOCK``; `strategy`: of its updates, ``DEFAULT`` or ``MINIMAL``; `disk`: of each node, in GiB, None if a
+    launch template sets it."""
 
     name: str
     ami_type: str = ""
@@ -157,9 +157,8 @@ class NodeGroup:
 
 @frozen
 class ScalingGroup:
-    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration, which is
-    `configuration` then. `mixed`: it stands in a policy of several instance types; `others`: templates from which it
-    launches some of these types."""
+    """An Auto Scaling group. `template`: what it launches next, None for an old launch configuration, which is then in
+    `configuration`. `mixed`: it has a mixed instances policy; `others`: templates for some of its instance types."""
 
     name: str
     template: TemplateRef | None = None
@@ -169,13 +168,13 @@ class ScalingGroup:
 
 
 V1_DAYS = 14
-"""So far back requests without a token are counted."""
+"""Days for which requests without a token are counted."""
 
 
 @frozen
 class V1Calls:
-    """Requests to the metadata service of an instance without a token (IMDSv1), as CloudWatch has counted them:
-    `answered` (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without figures; on so many `days`."""
+    """Requests without a token (IMDSv1) to the metadata service of an instance, as counted by CloudWatch: `answered`
+    (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without data; on `days` days."""
 
     answered: int | None = None
     rejected: int | None = None
@@ -184,9 +183,9 @@ class V1Calls:
 
 @frozen
 class RoleUse:
-    """Requests to a service with the role of a node, also those that were denied. `action` and `agent` (the program, as
-    it calls itself) are "" where only the service is known. `v1`: with credentials that the metadata service gave
-    without a token."""
+    """Requests to a service with the role of a node, including denied ones. `action` and `agent` (the user agent) are
+    "" if only the service is known. `v1`: number of requests with credentials that the metadata service gave without a
+    token."""
 
     service: str
     last: datetime
@@ -198,7 +197,7 @@ class RoleUse:
 
 @frozen
 class RoleUses:
-    """`since`: so far back they were read."""
+    """`since`: the earliest time that was read."""
 
     since: datetime
     uses: tuple[RoleUse, ...] = ()
@@ -214,7 +213,7 @@ class PodIdentity:
 
 @frozen
 class MachineKeys:
-    """What is asked for by name. `account`: its defaults and who has a role by Pod Identity, too."""
+    """The names to read. `account`: also the account's defaults and the Pod Identity associations."""
 
     instances: tuple[str, ...] = ()
     node_groups: tuple[str, ...] = ()
@@ -229,7 +228,7 @@ class MachineKeys:
         return self != MachineKeys()
 
     def without(self, other: MachineKeys) -> MachineKeys:
-        """Those that are not in `other`."""
+        """The names that are not in `other`."""
         account = self.account and not other.account
         return self._both(other, lambda ours, theirs: tuple(each for each in ours if each not in theirs), account)
 
@@ -244,8 +243,8 @@ class MachineKeys:
 
 @frozen
 class MachineFacts:
-    """Each answer by its name. What is not in here was not asked for. `configurations`: launch configurations, which
-    say what a version of a launch template does."""
+    """Each answer by its name; what was not requested is not included. `configurations`: launch configurations, whose
+    content is like that of a launch template version."""
 
     instances: Mapping[str, Instance | Absent | Unknown] = field(default_factory=dict)
     node_groups: Mapping[str, NodeGroup | Absent | Unknown] = field(default_factory=dict)
@@ -257,14 +256,14 @@ class MachineFacts:
     configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
 
 
-# What there is room for: addresses in subnets, and quotas of an account.
+# Capacity: addresses in subnets, and quotas of an account.
 #
 # Source of the shapes: botocore 1.44.5, ec2/2016-11-15 (Subnet), service-quotas/2019-06-24 (ServiceQuota).
 
 
 @frozen
 class Subnet:
-    """`free`: addresses of IPv4 that nobody has, None where that is not told."""
+    """`free`: unused IPv4 addresses, None if not known."""
 
     id: str
     zone: str = ""
@@ -274,7 +273,7 @@ class Subnet:
 
 @frozen
 class QuotaOf:
-    """Which one is meant; its codes are the same in every account."""
+    """Identifies a quota; its codes are the same in every account."""
 
     service: str
     code: str
@@ -290,7 +289,7 @@ QUOTAS = (ON_DEMAND, SPOT, GP3, NODES_PER_GROUP)
 
 @frozen
 class UsageMetric:
-    """By which CloudWatch counts what of a quota is in use in the whole account and region."""
+    """The CloudWatch metric that counts the usage of a quota in the whole account and region."""
 
     namespace: str
     name: str
@@ -299,7 +298,7 @@ class UsageMetric:
 
 @frozen
 class Quota:
-    """As it is applied in the account. `metric` is None where Service Quotas names none."""
+    """A quota as applied in the account. `metric` is None if Service Quotas names none."""
 
     code: str
     value: float

@@ -1,6 +1,6 @@
-"""The instance metadata service: changes by which pods reach it, and what a probe of it prints, as data.
+"""Instance metadata service (IMDS): changes of its options that let pods reach it, and the output of a probe.
 
-A change has what was there before. Tokens stay as they are: IMDSv1 is never allowed for the sake of a pod.
+A change contains the state before it. Token settings are never changed: IMDSv1 is never enabled for a pod.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .placing import ProbeLabels
 @frozen
 class SetOptions:
     """ModifyInstanceMetadataOptions of the running `instance` behind `node`: nothing is replaced or restarted.
-    `endpoint`: whether it is enabled then."""
+    `endpoint`: whether it is enabled afterwards."""
 
     node: str
     instance: str
@@ -30,7 +30,7 @@ class SetOptions:
 
     @property
     def after(self) -> MetadataOptions:
-        """What it has then, once EC2 has applied it."""
+        """The options after EC2 has applied the change."""
         return replace(self.before, hop_limit=self.hop_limit, endpoint=self.endpoint, pending=False)
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class SetOptions:
 
 @frozen
 class OnInstances:
-    """One call for each."""
+    """One API call for each instance."""
 
     each: tuple[SetOptions, ...]
 
@@ -52,11 +52,11 @@ class OnInstances:
 
 @frozen
 class OnTemplate:
-    """A new version of the launch template `id`, built on its version `source`, and the update of the managed node
-    group `group` to it. `version` and `release` are those of today, so that the AMI stays, both "" where the template
-    names an AMI itself: EKS refuses them then. `nodes` are those that it replaces. `switch`: their endpoint is
-    disabled, by the template or by the account's default, and becomes enabled. `to`: the version that the group goes
-    back to, 0 where one is made."""
+    """A new version of the launch template `id`, based on its version `source`, and the update of the managed node
+    group `group` to it. `version` and `release` are the current ones, so that the AMI stays; both are "" if the
+    template names an AMI itself, because EKS then refuses them. `nodes` are those that the update replaces. `switch`:
+    their endpoint is disabled, by the template or by the account's default, and becomes enabled. `to`: the existing
+    version for a rollback, 0 if a new one is created."""
 
     group: str
     id: str
@@ -71,15 +71,16 @@ class OnTemplate:
 
     @property
     def after(self) -> SaidOptions:
-        """All that the new version says of it, as what it says replaces what its source says."""
+        """All metadata options of the new version, because they replace those of its source as a whole."""
         on = True if self.switch or self.before.endpoint is False else self.before.endpoint
         return replace(self.before, hop_limit=self.hop_limit, endpoint=on)
 
 
 @frozen
 class OnClass:
-    """A patch of the EC2NodeClass `name`; `before` or `hop_limit` None: it says nothing of it. `nodes` are those that
-    drift then. `switch`: its endpoint is disabled, and becomes enabled; `off`: it is enabled, and becomes disabled."""
+    """A patch of the EC2NodeClass `name`; `before` or `hop_limit` None: the field is not set. `nodes` are those that
+    drift afterwards. `switch`: its endpoint is disabled, and becomes enabled; `off`: it is enabled, and becomes
+    disabled."""
 
     name: str
     before: int | None
@@ -92,10 +93,10 @@ class OnClass:
 Act = OnInstances | OnTemplate | OnClass
 
 
-# What a probe of the instance metadata service prints, and what is read of it.
+# The output of an IMDS probe, and its parser.
 #
-# A line for each request that was made: the family of addresses, what was asked, curl's exit code, the code of the HTTP
-# answer (000: none), and seconds until the connection stood and until the end (0.000000: it never stood)::
+# One line for each request: the address family, the kind of request, curl's exit code, the HTTP status (000: none), and
+# seconds until the connection was established and until the end (0.000000: never established)::
 #
 #     imds-probe 1
 #     v4 v1 0 401 0.000312 0.001021
@@ -103,11 +104,11 @@ Act = OnInstances | OnTemplate | OnClass
 #     v4 id i-0123456789abcdef0
 #     end
 #
-# Without the last line it was cut off.
+# Without the last line the output is truncated.
 
 
 class AddressFamily(str, Enum):
-    """Of the address: 169.254.169.254, and [fd00:ec2::254]."""
+    """The family of the address: 169.254.169.254, and [fd00:ec2::254]."""
 
     V4 = "v4"
     V6 = "v6"
@@ -116,22 +117,22 @@ class AddressFamily(str, Enum):
 class Ask(str, Enum):
     """The requests, in their order."""
 
-    V1 = "v1"  # GET without a token, as IMDSv1
-    TOKEN = "token"  # PUT, of which the hop limit bounds the answer
-    V2 = "v2"  # GET with the token that came
+    V1 = "v1"  # GET without a token, as in IMDSv1
+    TOKEN = "token"  # PUT; the hop limit applies to its answer
+    V2 = "v2"  # GET with the received token
 
 
 class Network(str, Enum):
-    """In whose network the probe runs."""
+    """The network in which the probe runs."""
 
-    OWN = "own"  # of the pod, as most pods have it
-    HOST = "host"  # of the node
+    OWN = "own"  # the pod's own, as for most pods
+    HOST = "host"  # the host network of the node
 
 
 @frozen
 class ProbeStep:
-    """One request. `exit`: curl's exit code; `code`: of the HTTP answer, 0 without one; times in milliseconds, `stood`
-    is None where no connection came about."""
+    """One request. `exit`: curl's exit code; `code`: the HTTP status, 0 without an answer; times in milliseconds,
+    `stood` is None if no connection was established."""
 
     ask: Ask
     exit: int
@@ -150,7 +151,7 @@ class ProbeStep:
 
 @frozen
 class FamilyAnswer:
-    """What one family of addresses answered; `instance`: the id that came, "" without one."""
+    """The answers of one address family; `instance`: the instance ID received, "" without one."""
 
     steps: tuple[ProbeStep, ...]
     instance: str = ""
@@ -161,7 +162,7 @@ class FamilyAnswer:
 
 @frozen
 class ProbeReport:
-    """All that one probe printed."""
+    """The complete output of one probe."""
 
     v4: FamilyAnswer
     v6: FamilyAnswer
@@ -171,10 +172,10 @@ class ProbeReport:
 
 
 PROBE_LABEL = "eksdoc.io/imds-probe"
-"""On all that a probe makes: its id."""
+"""Label on every object that a probe creates, with the ID of the probe."""
 
 CONTAINER = "probe"
-"""Of a probe's pods; others in them are not ours."""
+"""The probe's container in its pods; other containers may be injected."""
 
 MARKS = ProbeLabels(PROBE_LABEL, CONTAINER)
 
@@ -186,8 +187,7 @@ _INSTANCE = re.compile(r"(v4|v6) id (i-[0-9a-f]{1,32})")
 
 
 def report_in(log: str) -> ProbeReport | Unknown:
-    """What a probe's log says. Lines that are none of the probe's own are passed over: a sidecar or a shell may say
-    something, too."""
+    """Parse the log of a probe. Other lines are ignored: a sidecar or a shell may print something, too."""
     lines = [line.strip() for line in log.splitlines()]
     if FIRST not in lines:
         return Unknown("its log does not begin as the probe's does: another program ran" if log else "its log is empty")
@@ -214,7 +214,7 @@ def _steps(lines: list[str], family: AddressFamily) -> Iterator[ProbeStep]:
 
 
 def log_of(report: ProbeReport) -> str:
-    """The log with which a probe says that."""
+    """The log in which a probe would print this report."""
     lines = [FIRST]
     for family in AddressFamily:
         seen = report.of(family)

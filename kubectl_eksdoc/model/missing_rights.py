@@ -1,4 +1,4 @@
-"""What is done about a right that is missing, and about one that was missing when a snapshot was taken."""
+"""Remedies for missing permissions, now or when a snapshot was taken."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .permissions import how_to
 
 
 def allow(right: str) -> Remedy:
-    """An opt-in is named, with its risk."""
+    """The remedy for a missing right; an opt-in is named, with its risk."""
     return Remedy.of("allow-right", right=right, how=how_to(right))
 
 
 def learned(why: Unknown) -> Remedy:
-    """What is done about something that is not known, so that it is."""
+    """The remedy for an unknown fact."""
     if why.missing:
         return allow(why.missing)
     if why == LEFT_OUT:
@@ -28,11 +28,11 @@ def learned(why: Unknown) -> Remedy:
 
 
 def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
-    """What is done about a right that was missing goes by what was read."""
+    """Findings with the remedies for missing rights that fit the source."""
     return tuple(map(of_snapshot, findings) if source is Source.SNAPSHOT else findings)
 
 
 def of_snapshot(found: Finding) -> Finding:
-    """`found` of a snapshot: what nobody might read then is not in it, whoever looks now."""
+    """A finding of a snapshot: facts that could not be read then are not in it, whatever is allowed now."""
     again = Remedy.of("allow-and-snapshot", right=found.missing, how=how_to(found.missing))
     return replace(found, remedy=tuple(again if each == allow(found.missing) else each for each in found.remedy))

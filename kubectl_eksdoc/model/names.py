@@ -1,4 +1,4 @@
-"""Names of a cluster that are offered for completion, each with a few words on what it is."""
+"""Names in a cluster for shell completion, each with a short description."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _GROUPS = {
     NODE_POOL: "NodePool",
     PROVISIONER: "Provisioner",
 }
-"""By the labels of nodes, each by which ``--nodegroup`` finds them."""
+"""By node label; ``--nodegroup`` finds node groups by each of them."""
 _TOLD = (*_GROUPS, "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone")
 
 
 class NameKind(str, Enum):
-    """Whose names; those of pods and budgets may be asked for with their namespaces."""
+    """The kind of names; pods and budgets may be completed with their namespaces."""
 
     NODES = "nodes"
     NODE_GROUPS = "node groups"
@@ -45,13 +45,13 @@ Labels = Mapping[str, str]
 
 
 def of_nodes(nodes: Iterable[tuple[str, Labels]]) -> tuple[Name, ...]:
-    """Each with its group, instance type and zone, as far as its labels tell."""
+    """Node names, each with group, instance type and zone, as far as its labels have them."""
     told = {name: dict.fromkeys(labels[key] for key in _TOLD if labels.get(key)) for name, labels in nodes if name}
     return tuple(Name(name, ", ".join(told[name])) for name in sorted(told))
 
 
 def of_groups(nodes: Iterable[Labels], pools: Iterable[str] = ()) -> tuple[Name, ...]:
-    """Those that nodes are of, and the NodePools `pools`, which may have none."""
+    """Groups of the nodes, and the NodePools `pools`, which may have no nodes."""
     counted: Counter[str] = Counter()
     what = dict.fromkeys(pools, _GROUPS[NODE_POOL])
     for labels in nodes:

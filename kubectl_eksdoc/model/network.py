@@ -1,4 +1,4 @@
-"""What sends traffic to pods, and what the API server calls before it creates one."""
+"""Services, EndpointSlices, load balancer targets, and admission webhooks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .selectors import Labels, Selector
 
 @frozen
 class Service:
-    """`selector` is empty for a Service without one (its endpoints are somebody else's).
+    """`selector` is empty for a Service without one (its endpoints are managed elsewhere).
 
-    `ip_targets`: its load balancer is told to register pods, not nodes. `local`: a node hands what comes from outside
-    only to pods of its own (externalTrafficPolicy), and so is healthy only with one. `external_ips`: it has some.
-    `ports` are its own, not those of its pods.
+    `ip_targets`: its load balancer registers pods, not nodes. `local`: a node forwards external traffic only to its own
+    pods (externalTrafficPolicy), and so is healthy only with one. `external_ips`: it has some. `ports` are those of the
+    Service, not of its pods.
     """
 
     namespace: str
@@ -34,7 +34,7 @@ class Service:
 
 @frozen
 class Endpoint:
-    """One address of a slice; `pod_uid` is "" when it is not a pod's."""
+    """One address of a slice; `pod_uid` is "" if it does not belong to a pod."""
 
     pod_uid: str = ""
     pod_name: str = ""
@@ -50,8 +50,8 @@ class EndpointSlice:
 
 @frozen
 class TargetGroupBinding:
-    """The AWS load balancer controller's link from a Service to a target group, called `arn` by AWS; `target_type` ip
-    or instance."""
+    """The AWS Load Balancer Controller's link from a Service to the target group `arn`; `target_type` ip or
+    instance."""
 
     namespace: str
     name: str
@@ -62,7 +62,8 @@ class TargetGroupBinding:
 
 @frozen
 class WebhookRule:
-    """What one webhook is called for; "*" stands for all, as in the API. `scope`: Cluster, Namespaced or "*"."""
+    """The requests for which a webhook is called; "*" matches all, as in the API. `scope`: Cluster,
+    Namespaced or "*"."""
 
     operations: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
@@ -72,8 +73,8 @@ class WebhookRule:
 
 @frozen
 class Webhook:
-    """One webhook of one configuration. `service` is "" when it is called by `url`. `conditional`: its matchConditions,
-    which are not read, may leave out some of what its rules name."""
+    """One webhook of one configuration. `service` is "" if it is called by `url`. `conditional`: it has
+    matchConditions, which are not read and may exclude some requests that its rules match."""
 
     configuration: str
     configuration_kind: str

@@ -1,4 +1,4 @@
-"""Pods and nodes, and who owns nodes: a managed node group, eksctl, Karpenter, Fargate …"""
+"""Pods and nodes, and the owner of a node: a managed node group, eksctl, Karpenter, Fargate and others."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 
 EXCLUDED_FROM_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balancers"
-"""Whatever its value, load balancers that send to nodes leave this one out (cloud-provider, controllers/service)."""
+"""Node label. Whatever its value, load balancers that send traffic to nodes exclude the node (cloud-provider,
+controllers/service)."""
 
 PROTECTIONS = ("cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt")
-"""Annotations of a node ("true") with which the Cluster Autoscaler, and Karpenter, do not remove it to save cost."""
+"""Node annotations ("true") that keep the Cluster Autoscaler and Karpenter from removing the node to save cost."""
 
 REBOOT_IN_PROGRESS = "weave.works/kured-reboot-in-progress"
-"""Annotation by which kured says that it will drain and reboot the node, or is at it (kured --annotate-nodes)."""
+"""Annotation with which kured announces that it drains and reboots the node, now or soon (kured --annotate-nodes)."""
 
 MANAGED_GROUP = "eks.amazonaws.com/nodegroup"
 EKSCTL_GROUP = "alpha.eksctl.io/nodegroup-name"
 NODE_POOL = "karpenter.sh/nodepool"
 PROVISIONER = "karpenter.sh/provisioner-name"  # NodePool's name before Karpenter v0.32
 GROUP_LABELS = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
-"""Each names the group of a node, by who makes it."""
+"""Labels that name the node's group, one for each kind of owner."""
 
 LAUNCH_TEMPLATE = "eks.amazonaws.com/sourceLaunchTemplateId"
-"""Label of a managed group's nodes that names the launch template of its owner's."""
+"""Label on nodes of a managed node group. It names the custom launch template of the group."""
 
 _LIFECYCLE = "node.kubernetes.io/lifecycle"
-"""Which users give their own nodes (Cluster Autoscaler's documentation of AWS, Spot instances)."""
+"""Label that users put on self-managed nodes (Cluster Autoscaler documentation for AWS, Spot instances)."""
 
 
 class NodeOwner(str, Enum):
-    """Who makes and removes this node."""
+    """The controller or service that creates and removes a node."""
 
     MANAGED = "managed"
     EKSCTL = "eksctl"
@@ -62,10 +63,12 @@ class Taint:
 
 @frozen
 class RunNote:
-    """What a run has noted on a node. `journal`: the namespace of its journal, "" where the note does not say.
-    `drains`: the run cordoned the node or had load balancers leave it out; so it is where the note cannot be read.
-    `protects`: it keeps autoscalers away. `skipped`: the plan of the run does not drain it, so that it is not counted
-    as a node of that."""
+    """What a drain run has recorded in a node's annotations.
+
+    `journal`: the namespace of its journal, "" if the annotation does not say. `drains`: the run cordoned the node or
+    excluded it from load balancers; True if the annotation cannot be read. `protects`: it keeps autoscalers from
+    removing the node. `skipped`: the plan of the run does not drain the node, so the node is not counted as part of the
+    plan."""
 
     run: str
     journal: str = ""
@@ -76,11 +79,12 @@ class RunNote:
 
 @frozen
 class Node:
-    """One node. `ready` is the Ready condition's status: True, False or Unknown. `annotations` are those that are
-    judged (`REBOOT_IN_PROGRESS`). `runtime` is its containerRuntimeVersion: ``containerd://1.7.27``.
+    """One node. `ready` is the status of its Ready condition: True, False or Unknown. `annotations` holds only the
+    annotations that are evaluated (`REBOOT_IN_PROGRESS`). `runtime` is its containerRuntimeVersion:
+    ``containerd://1.7.27``.
 
-    `allocatable` by resource: cpu in millicores, memory and storage in bytes, all else in pieces. `note`: of the run of
-    this tool that changed it last.
+    `allocatable` by resource: CPU in millicores, memory and storage in bytes, everything else in units. `note`: what
+    the last run of this tool recorded on the node.
     """
 
     name: str
@@ -116,7 +120,7 @@ class Node:
 
     @property
     def group(self) -> str:
-        """Name of its node group or NodePool, "" where it has none."""
+        """Name of its node group or NodePool, "" if it has none."""
         for label in GROUP_LABELS:
             if label in self.labels:
                 return self.labels[label]
@@ -124,13 +128,13 @@ class Node:
 
     @property
     def groups(self) -> frozenset[str]:
-        """Every name ``--nodegroup`` finds this node by."""
+        """Every name by which ``--nodegroup`` selects this node."""
         return frozenset(self.labels[name] for name in GROUP_LABELS if name in self.labels)
 
     @property
     def capacity_type(self) -> str:
-        """on-demand, spot, reserved …, "" where unknown: Karpenter, managed groups and other makers label it
-        differently."""
+        """on-demand, spot, reserved and so on, "" if unknown. Karpenter, managed node groups and other owners use
+        different labels."""
         value = self.labels.get("karpenter.sh/capacity-type") or self.labels.get("eks.amazonaws.com/capacityType", "")
         if not value and self.labels.get(_LIFECYCLE) == "spot":
             return "spot"
@@ -149,11 +153,11 @@ class Node:
         return self.labels.get("topology.kubernetes.io/region", "")
 
 
-# Containers of single pods: with what they were started, how they fare, and what they printed.
+# Containers of single pods: their arguments, their state, and their logs.
 
 
 class ContainerRunState(Enum):
-    """What the kubelet says of a container."""
+    """The state that the kubelet reports for a container."""
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -163,12 +167,15 @@ class ContainerRunState(Enum):
 
 @frozen
 class Container:
-    """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
-    `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
-    are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
-    for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none. `init`: an
-    init container. `values`: of the variables `told` in knowledge/kept_keys.json, and of empty ones, if the pod has
-    them itself. `more_secrets`: some of the others come from a Secret."""
+    """A container of one pod.
+
+    `arguments`: its command and its args as the pod's spec has them (defaults of the image are not known). `variables`:
+    names of environment variables. `more_variables`: more variables come from a whole ConfigMap or Secret (envFrom);
+    their names are not known. `ended_before`: an earlier container of the same name in this pod has terminated.
+    `ended_as`: the kubelet's reason for the last termination, of this container or of the one before (``OOMKilled``);
+    "" if there was none. `init`: an init container. `values`: values of the variables listed under `told` in
+    knowledge/kept_keys.json, and of empty variables, if the pod's spec sets them directly. `more_secrets`: some of the
+    other variables come from a Secret."""
 
     name: str
     image: str = ""
@@ -187,7 +194,7 @@ class Container:
 
 @frozen(order=True)
 class LogOf:
-    """Which log; `previous`: of the one of that name which ended."""
+    """Identifies a container's log. `previous`: the log of the container of that name that terminated before."""
 
     namespace: str
     pod: str
@@ -195,28 +202,28 @@ class LogOf:
     previous: bool = False
 
 
-# Pods with security groups of their own: the branch interface of each, and what the kubelet asks it over the network.
+# Pods with security groups of their own: the branch interface of each, and the network probes of the kubelet.
 #
 # Sources: amazon-vpc-resource-controller-k8s (annotation ``vpc.amazonaws.com/pod-eni``, a JSON list of interfaces; its
 # webhook adds the extended resource of the same name to pods that a SecurityGroupPolicy selects), core/v1 Probe.
 
 
 POD_ENI = "vpc.amazonaws.com/pod-eni"
-"""The extended resource that such a pod asks for, and the annotation that says what it got."""
+"""The extended resource that such a pod requests, and the annotation that holds the interface it received."""
 
 
 class Asks(str, Enum):
-    """What the kubelet does over the answer of a probe."""
+    """The kind of a probe: what the kubelet does when it fails."""
 
-    READINESS = "readiness"  # takes the pod out of its services
+    READINESS = "readiness"  # removes the pod from its Services
     LIVENESS = "liveness"  # restarts the container
-    STARTUP = "startup"  # restarts the container, until it has answered once
+    STARTUP = "startup"  # restarts the container, until the probe has succeeded once
 
 
 @frozen
 class Probe:
-    """One that goes over the network, by ``httpGet``, ``tcpSocket`` or ``grpc``; those that run in the container do
-    not come here."""
+    """A probe over the network: ``httpGet``, ``tcpSocket`` or ``grpc``. Exec probes run in the container and are not
+    included. `by` is the method."""
 
     container: str
     asks: Asks
@@ -226,13 +233,14 @@ class Probe:
 
     @property
     def gives_up_after_s(self) -> int:
-        """Seconds of silence after which the kubelet acts, timeouts aside."""
+        """Seconds without an answer until the kubelet acts, without timeouts."""
         return self.period_s * self.failures
 
 
 @frozen
 class Branch:
-    """`address` is the pod's own; `interface` that of its branch interface, "" where none was noted for it."""
+    """A branch interface. `address` is the address of the pod; `interface` the address of its branch interface, "" if
+    none was recorded."""
 
     address: str = ""
     interface: str = ""
@@ -240,7 +248,8 @@ class Branch:
 
     @property
     def astray(self) -> bool:
-        """It started without its interface: with an address, and so the security groups, of its node. Needs both."""
+        """Whether the pod started without its branch interface: it has an address of its node, and so the node's
+        security groups. Needs both addresses."""
         return bool(self.address and self.interface and self.address != self.interface)
 
 
@@ -248,29 +257,30 @@ def asks_for_branch(asked: Requests) -> bool:
     return any(name == POD_ENI for name, _ in asked.others)
 
 
-# Pods, as much of them as a drain is decided by.
+# Pods: the fields that a drain depends on.
 
 
 MIRROR = "kubernetes.io/config.mirror"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
-DO_NOT_EVICT = "karpenter.sh/do-not-evict"  # its name before Karpenter v0.32
+DO_NOT_EVICT = "karpenter.sh/do-not-evict"  # name of the annotation before Karpenter v0.32
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 JUDGED_ANNOTATIONS = frozenset({MIRROR, DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT})
-"""The only annotations of a pod that are kept: the rest is nobody's business here, and large."""
+"""The only annotations of a pod that are kept. The others are large and not needed here."""
 
 NOTED_FIELDS = ("appArmorProfile", "seLinuxOptions", "gitRepo")
-"""Fields of a pod's spec, wherever they stand in it, that release notes are about."""
+"""Fields anywhere in a pod's spec that release notes mention."""
 
 ENDED = frozenset({"Succeeded", "Failed"})
-"""The phases of a pod whose containers have all ended, and will not start again."""
+"""Phases of a pod whose containers have all terminated and do not start again."""
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
-"""Lowest priority of the two system-critical classes (pkg/apis/scheduling/types.go)."""
+"""Lowest priority of the two system-critical PriorityClasses (pkg/apis/scheduling/types.go)."""
 
 
 class RoleBy(str, Enum):
-    """Who gives a pod credentials besides its node, by the variables that webhooks and people set: the surest first."""
+    """Source of a pod's own AWS credentials, found by environment variables that webhooks and users set; the most
+    certain first."""
 
     IRSA = "IRSA"  # AWS_WEB_IDENTITY_TOKEN_FILE
     POD_IDENTITY = "Pod Identity"  # AWS_CONTAINER_CREDENTIALS_FULL_URI
@@ -280,8 +290,8 @@ class RoleBy(str, Enum):
 
 @frozen
 class Calls:
-    """What a pod calls AWS with, if it does. `role`: what its environment says of a role of its own, and of whom it has
-    it. Replicas share one object."""
+    """How a pod would call AWS. `role`: the source of its own role, as its environment shows. Replicas share one
+    object."""
 
     host_network: bool = False
     service_account: str = ""
@@ -291,7 +301,7 @@ class Calls:
 
 @frozen
 class ControllerOwner:
-    """The controllerRef of an object; `group` without the version."""
+    """The controllerRef of an object; `group` is the API group without the version."""
 
     kind: str
     name: str
@@ -300,7 +310,7 @@ class ControllerOwner:
 
 
 class Toleration(NamedTuple):
-    """`operator` is Exists or Equal; an empty `key` with Exists tolerates every taint."""
+    """A toleration. `operator` is Exists or Equal; an empty `key` with Exists tolerates every taint."""
 
     key: str = ""
     operator: str = "Equal"
@@ -308,7 +318,7 @@ class Toleration(NamedTuple):
     effect: str = ""
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
-        """As ``Toleration.ToleratesTaint`` (staging/src/k8s.io/api/core/v1/toleration.go)."""
+        """Implements ``Toleration.ToleratesTaint`` (staging/src/k8s.io/api/core/v1/toleration.go)."""
         if self.effect and self.effect != effect:
             return False
         if self.key and self.key != key:
@@ -319,7 +329,7 @@ class Toleration(NamedTuple):
 
 
 class VolumeKind(str, Enum):
-    """Where a pod's data lies; volumes made from the API (secrets, config) are not kept."""
+    """Where a pod's data is stored. Volumes built from API objects (Secrets, ConfigMaps) are not included."""
 
     EMPTY_DIR = "emptyDir"
     HOST_PATH = "hostPath"
@@ -330,10 +340,12 @@ class VolumeKind(str, Enum):
 
 @frozen
 class Volume:
-    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim, EBS → id of the volume.
-    `path_type`: of a hostPath, what must be there (``Socket``), "" for anything.
+    """A volume of a pod.
 
-    An ephemeral volume's claim was made for this pod and goes with it; `detail` is its name, too.
+    `detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the PersistentVolumeClaim, EBS → volume
+    ID. `path_type`: for a hostPath, the required type (``Socket``), "" for any.
+
+    The claim of an ephemeral volume is created for this pod and deleted with it; `detail` is its name, too.
     """
 
     name: str
@@ -351,13 +363,13 @@ class Volume:
 class Pod:
     """One pod. `node` is "" while it is not scheduled; `deletion_deadline` is its deletionTimestamp.
 
-    `not_ready_because`, while it is not Ready: the kubelet's reason (CrashLoopBackOff, ContainersNotReady …), or
-    the scheduler's with its message where it found no node. `scheduled_at` and `ready_at` are the last
-    transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
-    more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
-    (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
-    its own; `calls`: with what it calls AWS; `noted`: which of `NOTED_FIELDS` it has. `pre_stop_s`: its preStop hooks
-    sleep so long before its containers are asked to stop.
+    `not_ready_because`, while it is not Ready: the kubelet's reason (CrashLoopBackOff, ContainersNotReady and others),
+    or the scheduler's reason with its message if it found no node. `scheduled_at` and `ready_at` are the last
+    transitions of these conditions to True, None while they are not True. `restarted`: one of its containers has run
+    more than once. `preempts`: if the pod fits on no node, the scheduler may delete pods of lower `priority` for it
+    (preemptionPolicy, which admission sets from its PriorityClass). `branch` is set if the pod has security groups of
+    its own; `calls`: how it calls AWS; `noted`: which of `RELEASE_NOTE_FIELDS` it has. `pre_stop_s`: seconds that its
+    preStop hooks sleep before its containers receive SIGTERM.
     """
 
     namespace: str
@@ -394,13 +406,13 @@ class Pod:
 
     @property
     def of_daemon_set(self) -> bool:
-        """Whether it belongs to its node."""
+        """Whether a DaemonSet owns the pod, so that it belongs to its node."""
         return self.owner is not None and self.owner.kind == "DaemonSet"
 
     @property
     def deployment(self) -> str:
-        """The name of the Deployment that made it, which is that of its ReplicaSet without the hash that its labels
-        have; "" where none did."""
+        """Name of the Deployment that owns the pod: the name of its ReplicaSet without the hash in the pod's labels. ""
+        if there is none."""
         hashed = f"-{self.labels.get('pod-template-hash', '')}"
         if self.owner is None or self.owner.kind != "ReplicaSet" or len(hashed) < 2:
             return ""
@@ -416,7 +428,7 @@ class Pod:
 
     @property
     def mirror(self) -> bool:
-        """A static pod's image in the API: the kubelet owns it (pkg/drain/filters.go:mirrorPodFilter)."""
+        """Whether it is the mirror of a static pod, which the kubelet owns (pkg/drain/filters.go:mirrorPodFilter)."""
         return MIRROR in self.annotations
 
     @property
@@ -424,10 +436,10 @@ class Pod:
         return self.priority >= SYSTEM_CRITICAL_PRIORITY
 
     def protected_at(self, now: datetime) -> str:
-        """The annotation by which its owner asks not to have it disrupted at `now`, or "".
+        """The annotation that protects the pod from disruption at `now`, or "".
 
-        Karpenter takes a duration as well, which protects from the pod's start on; its creation stands for
-        that here. Any text that is no duration is taken for a wish to be left alone.
+        Karpenter also accepts a duration, counted from the start of the pod; here it is counted from its creation. Any
+        text that is not a duration protects the pod as well.
         """
         for key, value in (
             (DO_NOT_DISRUPT, "true"),

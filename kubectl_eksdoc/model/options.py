@@ -1,5 +1,5 @@
-"""Options, declared once: as the metadata of a dataclass's field. From this come the parser and the completion, the
-JSON (``metadata.options`` and ``options``), the command line that says the same again, and the form of the screens.
+"""Options of commands, each declared once as metadata of a dataclass field. The parser, completion, JSON
+(``metadata.options`` and ``options``), the equivalent command line, and the form of the screens use the declaration.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def _or_none(value: Any) -> Any:
 
 @frozen(kw_only=True)
 class OptionKind:
-    """What a flag takes, and how its value is written.
+    """The kind of value that a flag takes, and how the value is written.
 
-    `parser`: the function of `cli.values` for one word, "" for a text as it is. `choices`: the words it can be.
-    `value` makes the field's value of what was parsed: of the list of it if the flag is `repeated`, of a mapping if
-    its words are pairs (`keyed`). `given` is the value as ``metadata.options`` has it: what the flag takes (False, ""
-    or []: it is not given). `plain`: as ``options`` has it, None for *no limit* and the like; of pairs each is an
-    object with the two names of `pair`.
+    `parser`: the function of `cli.values` for one word, "" for plain text. `choices`: the allowed words. `from_parsed`
+    builds the field's value from the parsed one: from a list if the flag is `repeated`, from a mapping if its words are
+    pairs (`keyed`). `to_flag` is the value in ``metadata.options``: the argument of the flag (False, "" or []: the flag
+    is not given). `to_json` is the value in ``options``, None for *no limit* and the like; each pair is an object with
+    the two names of `pair`.
     """
 
     parser: str = ""
@@ -48,7 +48,7 @@ class OptionKind:
 
 SWITCH = OptionKind(switch=True)
 OFF_SWITCH = OptionKind(switch=True, value=lambda given: not given, given=lambda value: not value)
-"""The flag says that something is not done."""
+"""The flag disables something."""
 
 COUNT = OptionKind(parser="count", given=str)
 SECONDS = OptionKind(parser="some_seconds", given=lambda value: f"{value}s")
@@ -60,7 +60,7 @@ GRACE = OptionKind(
     value=lambda seconds: seconds if seconds > 0 else None,
     given=lambda value: -1 if value is None else value,
 )
-"""Negative: each pod's own, which is None."""
+"""Negative: the pod's own grace period, which is None."""
 
 TIME = OptionKind(parser="patience", given=lambda value: f"{value}s" if value else "", plain=_or_none)
 SELECTOR = OptionKind(
@@ -79,7 +79,7 @@ CODES = OptionKind(
     plain=sorted,
 )
 NAMES_IN_A_FILE = OptionKind(given=lambda value: "", plain=list)
-"""The path is no part of the value: who read the file says it."""
+"""The path is not part of the value: the reader of the file reports it."""
 
 
 def one_of(*choices: str) -> OptionKind:
@@ -101,8 +101,8 @@ def pairs(parser: str, key: str, value: str) -> OptionKind:
 
 @frozen
 class Steps(Generic[T]):
-    """The values that a screen's form goes through. `usual`: how the default is shown, if not as it is; `unit`: of the
-    others, ``s`` or ``%``."""
+    """The values through which a form of the screens steps. `usual`: the label of the default, if it is not the value;
+    `unit`: of the other values, ``s`` or ``%``."""
 
     name: str
     does: str
@@ -113,8 +113,8 @@ class Steps(Generic[T]):
 
 @frozen(kw_only=True)
 class _Option:
-    """`group`: the headline under which help shows it. `always`: ``metadata.options`` has it also where it is not
-    given. `json`: its name in ``options``, "" for that of the field, in camel case."""
+    """`group`: the heading in the help. `always`: ``metadata.options`` includes it even if it is not given. `json`: its
+    name in ``options``, "" for the field's name in camel case."""
 
     flag: str
     group: str
@@ -127,7 +127,7 @@ class _Option:
 
 
 class DeclaredOption(NamedTuple):
-    """A field that is an option."""
+    """A dataclass field that is an option."""
 
     name: str
     default: Any
@@ -151,7 +151,7 @@ def option(
     json: str = "",
     steps: Steps[Any] | None = None,
 ) -> Any:
-    """A field with `default` that is an option."""
+    """Declare a dataclass field with `default` that is an option."""
     declared = _Option(
         flag=flag, group=group, kind=kind, help=help, metavar=metavar, always=always, json=json, steps=steps
     )
@@ -169,7 +169,7 @@ def options_of(kind: Any) -> tuple[DeclaredOption, ...]:
 
 
 def given(holder: Any) -> dict[str, object]:
-    """By the names of the flags: what differs from the defaults, and what is always said."""
+    """By flag name: the values that differ from the defaults, and those that are always included."""
     found = {}
     for name, default, of in options_of(holder.__class__):
         value = getattr(holder, name)
@@ -180,7 +180,7 @@ def given(holder: Any) -> dict[str, object]:
 
 
 def usual(kind: Any) -> dict[str, object]:
-    """What `given` always says, for the defaults."""
+    """The values that `flag_values` always includes, for the defaults."""
     return {of.flag.lstrip("-"): of.kind.given(default) for _, default, of in options_of(kind) if of.always}
 
 
@@ -190,10 +190,10 @@ def plain(holder: Any) -> dict[str, Any]:
 
 
 def agreed(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
-    """The values of a repeated flag by what they are about; the same one twice is no contradiction.
+    """The values of a repeated flag by subject; the same value twice is not a contradiction.
 
     Raises:
-        UsageError: two different values for one thing.
+        UsageError: two different values for one subject.
     """
     found: dict[str, T] = {}
     for about, value in pairs:
@@ -203,7 +203,7 @@ def agreed(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
 
 
 def values_of(kind: Any, parsed: Callable[[str], Any]) -> dict[str, Any]:
-    """The fields whose flag was given. `parsed`: what was parsed for a field, None where its flag was not given.
+    """The fields whose flag was given. `parsed_value`: the parsed value of a field, None if its flag was not given.
 
     Raises:
         UsageError: a flag contradicts itself.
@@ -217,7 +217,7 @@ def values_of(kind: Any, parsed: Callable[[str], Any]) -> dict[str, Any]:
 
 
 ALL, ZONE, NODEGROUP = "all", "zone", "nodegroup"
-"""What nodes at once are counted by: all targets, those of one zone, those of one node group or NodePool."""
+"""How concurrent nodes are counted: over all targets, per zone, or per node group or NodePool."""
 
 
 DEFAULT_EFFORT = 120_000

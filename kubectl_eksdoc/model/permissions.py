@@ -1,4 +1,4 @@
-"""What somebody may do by RBAC: a verb on a resource, in one namespace or everywhere."""
+"""RBAC permissions: a verb on a resource, in one namespace or in all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kinds import Resource
 
 
 class Permission(NamedTuple):
-    """`namespace` "": in all of them, or of what is in none."""
+    """`namespace` "": in all namespaces, or for cluster-scoped resources."""
 
     verb: str
     resource: Resource
@@ -20,17 +20,17 @@ class Permission(NamedTuple):
 
     @property
     def is_url(self) -> bool:
-        """A path of the server itself, as ``/metrics``: in RBAC under nonResourceURLs, of a ClusterRole alone."""
+        """Whether it is a path of the server, as ``/metrics``: in RBAC under nonResourceURLs, only in a ClusterRole."""
         return self.resource.plural.startswith("/")
 
     @property
     def of(self) -> str:
-        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
+        """The name in kubectl and RBAC: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
         return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
 
     @property
     def right(self) -> str:
-        """``create pods/eviction``, wherever it is."""
+        """``create pods/eviction``, without the namespace."""
         return f"{self.verb} {self.of}"
 
     @property
@@ -40,8 +40,8 @@ class Permission(NamedTuple):
 
 
 class NeededPermission(NamedTuple):
-    """A right that something rests on; `lost`: what is not known, or not done, without it; `unknown`: the finding codes
-    whose answer is."""
+    """A permission that a command needs; `lost`: what is not known, or not done, without it; `unknown`: the finding
+    codes whose answer is then unknown."""
 
     permission: Permission
     lost: str = ""
@@ -49,21 +49,21 @@ class NeededPermission(NamedTuple):
 
 
 class PlanPermissions(NamedTuple):
-    """What a plan rests on, and what a run of it does besides."""
+    """The permissions that a plan needs, and those that a run of it needs in addition."""
 
     plan: tuple[NeededPermission, ...] = ()
     run: tuple[NeededPermission, ...] = ()
 
 
 class Review(NamedTuple):
-    """What the server says of a right: `allowed` None where it does not say, and `why` not."""
+    """The server's answer about a permission: `allowed` None if it does not say, with the reason in `why`."""
 
     permission: Permission
     allowed: bool | None
     why: str = ""
 
 
-# Rights that an administrator grants only by name, each with its risk.
+# Opt-in permissions, which an administrator grants by name, each with its risk.
 #
 # Sources: kubernetes.io, RBAC Good Practices (listing secrets, workload creation, pods/proxy past the API's own
 # checks); the ClusterRole `view` of Kubernetes has `pods/log` and none of these.
@@ -71,8 +71,8 @@ class Review(NamedTuple):
 
 @frozen
 class OptIn:
-    """`rights` as they are printed; `risk`: what else they allow, a clause without a subject. `skippable`: a command
-    that only reads can leave it out of its scope (``--without``)."""
+    """`rights` as printed; `risk`: what else they allow, a clause without a subject. `skippable`: a read-only command
+    can leave it out of its scope (``--without``)."""
 
     name: str
     rights: tuple[str, ...]
@@ -104,18 +104,18 @@ SKIPPABLE = tuple(each.name for each in ALL if each.skippable)
 
 
 def opt_in_of(right: str) -> OptIn | None:
-    """That of ``get secrets``; None of a right that is granted without being named."""
+    """The opt-in of ``get secrets``; None for a right that needs no opt-in."""
     return next((each for each in ALL if right in each.rights), None)
 
 
 def opt_ins_of(rights: Iterable[str]) -> tuple[OptIn, ...]:
-    """Each once, sorted by name."""
+    """Each opt-in once, sorted by name."""
     there = frozenset(rights)
     return tuple(each for each in ALL if not there.isdisjoint(each.rights))
 
 
 def how_to(right: str, command: str = "COMMAND") -> str:
-    """What to do about such a right that `command` lacks, "" about any other: a sentence, or two."""
+    """A hint for an opt-in right that `command` lacks, one or two sentences; "" for any other right."""
     found = opt_in_of(right)
     if found is None:
         return ""

@@ -1,4 +1,5 @@
-"""Objects that are put into a cluster, pods of ours among them; what spec and volumes of a pod demand of its node."""
+"""Kubernetes objects that this tool creates (probe pods among them), and what a pod's spec and volumes require of a
+node."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ OF_KIND: Mapping[str, Resource] = {each.kind: each for each in PLACED}
 
 
 def called(doc: Doc) -> str:
-    """``configmap/eksdoc-drain-1 in kube-system``; the kind as kubectl takes it."""
+    """``configmap/eksdoc-drain-1 in kube-system``, with the kind as kubectl takes it."""
     resource, where = OF_KIND[doc["kind"]], text_at(doc, "metadata", "namespace")
     word = f"{resource.kind.lower()}.{resource.group}" if resource.group else resource.kind.lower()
     return f"{word}/{text_at(doc, 'metadata', 'name')}" + (f" in {where}" if where else "")
@@ -43,8 +44,9 @@ def called(doc: Doc) -> str:
 
 @frozen
 class NotPlaced:
-    """`why` in a clause; `missing`: the right without which it is not, "" if that is not why. `taken`: something of
-    that name is there; `lacking`: something that it names is not. `maybe`: nobody knows, as no answer came."""
+    """An object was not created. `why` in a clause; `missing`: the missing right, "" if that is not the reason.
+    `already_exists`: an object of that name exists; `lacks_dependency`: an object that it refers to does not exist.
+    `is_uncertain`: no answer came, so it may have been created."""
 
     why: str
     missing: str = ""
@@ -53,13 +55,14 @@ class NotPlaced:
     maybe: bool = False
 
 
-# Short-lived pods that ask something for us from where it matters, and the object that owns them.
+# Short-lived pods that run a test on a node for this tool, and the object that owns them.
 
 
 @frozen
 class ProbeLabels:
-    """By what pods of one errand are found: the label on all that is made, which carries the errand's id, and
-    the container that is ours (others may be put beside it). `log_bytes`: so much of a log is read at most."""
+    """How to find the pods of one test: the label on every object created for it, whose value is the ID of the test,
+    and the name of the container that belongs to this tool (others may be injected). `log_bytes`: the most bytes of a
+    log that are read."""
 
     label: str
     container: str
@@ -68,9 +71,9 @@ class ProbeLabels:
 
 @frozen
 class PodStand:
-    """How one of our pods stands, as the API tells it. `reason` and `message` of the pod itself; `waiting` and its
-    words of the container that has not started, `running` once it has; `ended` is the container's exit code, None while
-    it has none, `ended_by` what else the kubelet says of that."""
+    """The state of one probe pod, as the API reports it. `reason` and `message` of the pod; `waiting` and
+    `waiting_message` of a container that has not started, `running` once it has; `exit_code` of the container, None
+    while it has none; `exit_reason`: the kubelet's reason for the end."""
 
     name: str
     phase: str = "Pending"
@@ -85,7 +88,7 @@ class PodStand:
 
 @frozen
 class ProbeOwner:
-    """What owns a probe's pods, as it is in the cluster; `age_s` by the server's own clock."""
+    """The object that owns the pods of a probe; `age_s` by the server's clock."""
 
     probe: str
     name: str
@@ -95,8 +98,9 @@ class ProbeOwner:
 
 @frozen
 class NotMade:
-    """Something was not created or done. `why` in a clause; `missing`: the right without which it is not, "" if that is
-    not why. `maybe`: nobody knows, as no answer came; `later`: it may be taken in when it is asked again (429)."""
+    """An object was not created, or a request failed. `why` in a clause; `missing`: the missing right, "" if that is
+    not the reason. `is_uncertain`: no answer came, so it may have happened; `may_retry`: the request may succeed later
+    (429)."""
 
     why: str
     missing: str = ""
@@ -104,7 +108,8 @@ class NotMade:
     later: bool = False
 
 
-# What a pod's spec demands of the node it runs on, and of the pods already there: all that decides where it may go.
+# What a pod's spec requires of its node and of the pods already there: everything that decides where it can be
+# scheduled.
 
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
@@ -114,9 +119,10 @@ NODE_NAME_FIELD = "metadata.name"
 
 @frozen
 class Requests:
-    """What the scheduler takes off a node for the pod: cpu in millicores, memory and ephemeral storage in bytes.
+    """The resources that the scheduler reserves on a node for the pod: CPU in millicores, memory and ephemeral storage
+    in bytes.
 
-    `others` are (resource, units) sorted by name: huge pages in bytes, extended resources in pieces; none is 0.
+    `others` are (resource, amount) sorted by name: huge pages in bytes, extended resources in units; none is 0.
     """
 
     cpu: int = 0
@@ -127,7 +133,7 @@ class Requests:
 
 @frozen
 class NodeTerm:
-    """One nodeSelectorTerm: all its requirements must hold; without any it matches no node.
+    """One nodeSelectorTerm: all its requirements must hold; a term without requirements matches no node.
 
     A requirement that the scheduler cannot parse makes its term match nothing
     (component-helpers/scheduling/corev1/nodeaffinity).
@@ -143,7 +149,7 @@ class NodeTerm:
         )
 
     def matches(self, name: str, labels: Labels) -> bool:
-        """Whether the node of that name and with those labels is one of these."""
+        """Whether the term matches the node with this name and these labels."""
         if not (self.labels or self.fields) or not self.valid:
             return False
         if not all(r.matches(labels) for r in self.labels):
@@ -153,7 +159,7 @@ class NodeTerm:
 
 
 def any_matches(terms: Iterable[NodeTerm], name: str, labels: Labels) -> bool:
-    """As a node selector does: its terms are alternatives, and without terms it matches no node."""
+    """Match like a node selector: the terms are alternatives, and without terms no node matches."""
     return any(term.matches(name, labels) for term in terms)
 
 
@@ -162,7 +168,8 @@ NODE_TERMS = "nodeSelectorTerms"
 
 
 def node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
-    """Of the node affinity that it requires, None where it has none; what is of no use is passed over."""
+    """The terms of the required node affinity, None if there is none; entries that are not objects count as empty
+    terms."""
     required = at(affinity, NODE_AFFINITY, REQUIRED)
     if required is None:
         return None
@@ -182,7 +189,8 @@ def _asked(listed: Any) -> tuple[Requirement, ...]:
 
 
 class NodeDemand(NamedTuple):
-    """The nodes a pod asks for: every pair of `selector`, and one of `terms` (None: no required node affinity)."""
+    """The nodes a pod accepts: every pair of `selector` must match, and one of `terms` (None: no required node
+    affinity)."""
 
     selector: tuple[tuple[str, str], ...] = ()
     terms: tuple[NodeTerm, ...] | None = None
@@ -200,17 +208,17 @@ class NodeDemand(NamedTuple):
 
     @property
     def by_name(self) -> bool:
-        """Whether a node's own name decides."""
+        """Whether a node's name decides."""
         return any(term.fields for term in self.terms or ())
 
 
 @frozen
 class PodTerm:
-    """One required term of pod affinity or anti-affinity, as the pod writes it.
+    """One required term of pod affinity or anti-affinity, as the pod's spec has it.
 
-    `namespaces` empty and `namespace_selector` None mean the pod's own namespace. `match_keys` and
-    `mismatch_keys` are labels whose value the pod itself supplies; an API server from 1.31 on has merged them
-    into `selector` already, and to merge them twice changes nothing.
+    Empty `namespaces` and `namespace_selector` None mean the pod's own namespace. `match_keys` and `mismatch_keys` are
+    labels whose value the pod itself supplies. An API server from 1.31 on has merged them into `selector` already;
+    merging them again changes nothing.
     """
 
     topology_key: str
@@ -223,9 +231,9 @@ class PodTerm:
 
 @frozen
 class Spread:
-    """One topology spread constraint with whenUnsatisfiable DoNotSchedule; the defaults are the API's.
+    """One topology spread constraint with whenUnsatisfiable DoNotSchedule; the defaults are those of the API.
 
-    `honours_affinity`, `honours_taints`: whether nodes the pod could not use anyway are left out of the count.
+    `honours_affinity`, `honours_taints`: whether nodes that the pod could not use anyway are excluded from the count.
     """
 
     topology_key: str
@@ -239,7 +247,7 @@ class Spread:
 
 @frozen
 class HostPort:
-    """A port of the node itself that the pod takes; `address` 0.0.0.0 is every address."""
+    """A port of the node that the pod uses; `address` 0.0.0.0 is every address."""
 
     port: int
     protocol: str = "TCP"
@@ -248,9 +256,10 @@ class HostPort:
 
 @frozen
 class Placement:
-    """All of a pod's spec that decides where it may run, volumes and tolerations aside; replicas share one object.
+    """Everything in a pod's spec that decides where it may run, except volumes and tolerations; replicas share one
+    object.
 
-    `gated` and `claims_devices` (DRA) say what is there and is not modelled.
+    `gated` and `claims_devices` (DRA) mark features that are not modeled.
     """
 
     requests: Requests = field(default=Requests())
@@ -265,7 +274,7 @@ class Placement:
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        """Kept once it is known: it is made of many, and every class of pods is looked up by it."""
+        """Cached: it covers many fields, and every class of pods is looked up by it."""
         if not self._hash:
             demands = (self.requests, self.nodes, self.affinity, self.anti_affinity, self.spread, self.ports)
             object.__setattr__(self, "_hash", hash((demands, self.scheduler, self.gated, self.claims_devices)))
@@ -273,7 +282,7 @@ class Placement:
 
     @property
     def not_modelled(self) -> tuple[str, ...]:
-        """What stands between this placement and a certain verdict; empty in all but odd cases."""
+        """Why a verdict on this placement is not certain; empty for almost all pods."""
         found = []
         if self.scheduler != DEFAULT_SCHEDULER:
             found.append(f"it is placed by scheduler {self.scheduler}, whose rules are not known")
@@ -285,19 +294,20 @@ class Placement:
 
 
 NOWHERE_SPECIAL = Placement()
-"""A pod that asks for nothing: any schedulable node will do."""
+"""The placement of a pod without requirements: any schedulable node will do."""
 
 
-# Volumes and claims, as far as they decide where a pod can go.
+# Volumes and claims: the fields that decide where a pod can be scheduled.
 
 
 @frozen
 class PersistentVolume:
-    """`local`: its data lies on one node (a local or hostPath volume); `hostnames` are the nodes it names.
+    """A PersistentVolume. `local`: its data is on one node (a local or hostPath volume); `hostnames` are the nodes it
+    names.
 
-    `terms` is its required node affinity, None where it has none; `zone_labels` are its own labels that name a
-    zone or region, with ``__`` between alternatives. `driver` is its CSI driver, or ``kubernetes.io/aws-ebs`` for an
-    in-tree volume; `handle` what the driver calls it, as written.
+    `terms` is its required node affinity, None if it has none; `zone_labels` are its own labels that name a zone or
+    region, with ``__`` between alternatives. `driver` is its CSI driver, or ``kubernetes.io/aws-ebs`` for an in-tree
+    volume; `handle` is the driver's name for it, as written.
     """
 
     name: str
@@ -314,8 +324,8 @@ class PersistentVolume:
 
 @frozen
 class Claim:
-    """`volume` is "" while the claim is not bound. `shared`: more than one node may use it at a time (one of its access
-    modes is ReadWriteMany or ReadOnlyMany)."""
+    """A PersistentVolumeClaim. `volume` is "" while it is not bound. `shared`: several nodes may use it at a time (one
+    of its access modes is ReadWriteMany or ReadOnlyMany)."""
 
     namespace: str
     name: str
@@ -337,9 +347,9 @@ class StorageClass:
 
 @frozen
 class CSINode:
-    """What the CSI drivers of a node say of it; it has the node's name.
+    """The CSI drivers of a node; it has the node's name.
 
-    `limits` are (driver, how many of its volumes can be attached at a time); a driver without a limit is not there.
+    `limits` are (driver, volumes that can be attached at a time); a driver without a limit is not included.
     """
 
     name: str
@@ -348,9 +358,9 @@ class CSINode:
 
 @frozen
 class VolumeAttachment:
-    """That a volume is to be on a node; it is there until the volume is detached.
+    """A request to attach a volume to a node; it exists until the volume is detached.
 
-    `attacher` is the driver; `volume` the name of the PersistentVolume, "" for one that a pod holds inline.
+    `attacher` is the driver; `volume` the name of the PersistentVolume, "" for an inline volume of a pod.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Amounts of resources, durations and versions, as Kubernetes writes them and as numbers.
+"""Resource quantities, durations and versions: parsing of the Kubernetes notation.
 
-The grammar of amounts (``250m``, ``1.5Gi``, ``2e3``) is that of apimachinery's ``resource.ParseQuantity``
-(pkg/api/resource/quantity.go). Sums must be exact before they are rounded, so an amount is a count of billionths, the
-smallest unit there is.
+The grammar of quantities (``250m``, ``1.5Gi``, ``2e3``) is that of apimachinery's ``resource.ParseQuantity``
+(pkg/api/resource/quantity.go). Sums must be exact before they are rounded, so an amount is a number of billionths, the
+smallest unit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST = (2**63 - 1) * NANOS
 
 
 class InvalidQuantity(ValueError):
-    """The text is not an amount; the message quotes it."""
+    """The text is not a quantity; the message quotes it."""
 
 
 def is_amount(text: str) -> bool:
@@ -35,7 +35,7 @@ def is_amount(text: str) -> bool:
 
 
 def nanos(text: str) -> int:
-    """The amount in billionths; what is finer is rounded away from zero, what is past 2^63-1 is cut to it.
+    """The amount in billionths; smaller fractions are rounded away from zero, amounts above 2^63-1 are cut to it.
 
     Raises:
         InvalidQuantity: the text does not follow the grammar.
@@ -56,14 +56,14 @@ def nanos(text: str) -> int:
     if power >= 0:
         amount = _MOST if power > _LONGEST else digits * 10**power
     else:
-        # More places than any text has digits: the smallest amount there is.
+        # More decimal places than any text has digits: the smallest amount.
         amount = 1 if -power > 4 * _LONGEST else -(-digits // 10**-power)
     amount = min(amount, _MOST)
     return -amount if sign == "-" else amount
 
 
 def millis(amount: int) -> int:
-    """Billionths as thousandths, rounded up (``Quantity.MilliValue``): millicores of an amount of cpu."""
+    """Billionths as thousandths, rounded up (``Quantity.MilliValue``): millicores of CPU."""
     return -(-amount // 10**6)
 
 
@@ -72,16 +72,16 @@ def wholes(amount: int) -> int:
     return -(-amount // NANOS)
 
 
-# Durations as Go writes them (``1h30m``, ``1.5h``, ``90s``), and as sentences say them (``22 min``).
+# Durations in Go's notation (``1h30m``, ``1.5h``, ``90s``), and in messages (``22 min``).
 
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
-_MOST_SECONDS = 2**63 / 1e9  # Go's longest, about 292 years
+_MOST_SECONDS = 2**63 / 1e9  # Go's longest duration, about 292 years
 
 
 def go_duration(text: str) -> timedelta | None:
-    """What Go's ``time.ParseDuration`` reads; None where it reports an error."""
+    """Parse like Go's ``time.ParseDuration``; None if it reports an error."""
     unsigned = text[1:] if text[:1] in ("-", "+") else text
     if unsigned == "0":
         return timedelta(0)
@@ -106,7 +106,7 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{left:02d}s" if minutes else f"{left}s"
 
 
-# Kubernetes versions as people and kubelets write them: ``v1.33``, ``1.33.1``, ``v1.33.1-eks-1b3e656``.
+# Kubernetes versions as users and kubelets write them: ``v1.33``, ``1.33.1``, ``v1.33.1-eks-1b3e656``.
 
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-+].*)?\Z")
@@ -114,7 +114,7 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-+].*)?\Z")
 
 @frozen
 class Version:
-    """`patch` is None where only a minor was named; it sorts before all versions of that minor."""
+    """`patch` is None if only a minor version was named; it sorts before all versions of that minor."""
 
     major: int
     minor: int
@@ -128,7 +128,7 @@ class Version:
         return self.major, self.minor, -1 if self.patch is None else self.patch
 
     def older_than(self, other: Version) -> bool:
-        """True when this kubelet is older than `other`; without a patch there, by minor only."""
+        """Whether this version is older than `other`; if `other` has no patch, by minor only."""
         mine, theirs = (self.major, self.minor), (other.major, other.minor)
         if mine != theirs or other.patch is None:
             return mine < theirs

@@ -1,4 +1,4 @@
-"""Label selectors: the objects' form (matchLabels, matchExpressions) and the text of ``-l``."""
+"""Label selectors: the form in objects (matchLabels, matchExpressions) and the text form of ``-l``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn"
 
 
 class InvalidSelector(ValueError):
-    """The text is not a label selector; the message says where it breaks, `servers` as an API server says it."""
+    """The text is not a label selector. The message says where the error is; `server_message` is the API server's
+    message."""
 
     def __init__(self, message: str, servers: str = "") -> None:
         super().__init__(message)
@@ -30,14 +31,14 @@ class InvalidSelector(ValueError):
 
 @frozen
 class Requirement:
-    """One condition: `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt (the objects' names)."""
+    """One condition: `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt (as in objects)."""
 
     key: str
     operator: str
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """As apimachinery's ``labels.Requirement.Matches``."""
+        """Implements apimachinery's ``labels.Requirement.Matches``."""
         value = labels.get(self.key)
         if self.operator == "In":
             return value is not None and value in self.values
@@ -59,8 +60,8 @@ class Requirement:
 class Selector:
     """A conjunction of requirements; without any it matches everything.
 
-    `valid` is False for a selector the API machinery could not convert: it then matches nothing,
-    as the eviction endpoint and the disruption controller treat it.
+    `valid` is False for a selector that the API machinery cannot convert: it matches nothing, as in the eviction API
+    and the disruption controller.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -78,7 +79,7 @@ NOTHING = Selector(valid=False)
 
 
 def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) -> Selector:
-    """A selector of the objects' form. Unknown operators and malformed values make it invalid."""
+    """A selector of the object form. Unknown operators and malformed values make it invalid."""
     equal = tuple(Requirement(k, "In", (v,)) for k, v in sorted(match_labels.items()))
     valid = all(_VALUE.match(v) and _KEY.match(k) for k, v in match_labels.items()) and all(
         is_valid(e) for e in expressions
@@ -87,7 +88,7 @@ def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) 
 
 
 def from_document(selector: Mapping[str, Any]) -> Selector:
-    """As `from_parts`, of what stands in an object; a null is an empty text, as for Go's decoder."""
+    """Like `from_parts`, from the value in an object; a null is an empty text, as in Go's decoder."""
     labels = {key: value or "" for key, value in (selector.get("matchLabels") or {}).items()}
     return from_parts(labels, tuple(_requirement(each or {}) for each in selector.get("matchExpressions") or ()))
 
@@ -100,8 +101,8 @@ def _requirement(given: Mapping[str, Any]) -> Requirement:
 def parse(text: str) -> Selector:
     """Parse the text of ``-l``: ``a=b,c!=d,e in (x,y),f notin (z),g,!h,n>1``.
 
-    The grammar is that of apimachinery's ``labels.Parse``, but an empty text is refused: there it selects
-    everything, which nobody means who writes a selector.
+    The grammar is that of apimachinery's ``labels.Parse``, but an empty text is refused: there it selects everything,
+    which a user who writes a selector does not intend.
 
     Raises:
         InvalidSelector: the text does not follow the grammar.
@@ -118,7 +119,7 @@ def parse(text: str) -> Selector:
 
 
 class _Reader:
-    """The tokens of a selector's text: words, and the symbols between them."""
+    """Reads the tokens of a selector: words, and the symbols between them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -133,14 +134,14 @@ class _Reader:
         return self.at == len(self.tokens)
 
     def take(self, symbol: str) -> bool:
-        """Step over `symbol` if it comes next."""
+        """Skip `symbol` if it is the next token."""
         if self.peek() != symbol:
             return False
         self.at += 1
         return True
 
     def word(self, what: str) -> str:
-        """The next token, which must be a word: `what` says which kind of word."""
+        """The next token, which must be a word; `description` names the expected kind of word."""
         found = self.peek()
         if not found or found[0] in "=!(),><":
             raise self.unexpected(what, "identifier")
@@ -148,7 +149,8 @@ class _Reader:
         return found
 
     def unexpected(self, what: str, servers: str, within: bool = True) -> InvalidSelector:
-        """`servers`: what labels.Parse says that it expected; `within` a requirement, not between two."""
+        """`server_expected`: the tokens that labels.Parse reports as expected; `within` a requirement, not
+        between two."""
         found = repr(self.peek()) if self.peek() else "the end"
         said = f"found '{self.peek()}', expected: {servers}"
         if within:
@@ -174,7 +176,7 @@ def _term_of(reader: _Reader) -> Requirement:
 
 
 def _set_of(reader: _Reader) -> tuple[str, ...]:
-    """``(a,b)``; between two commas, and beside a parenthesis, the value is empty, but ``()`` is no set."""
+    """``(a,b)``: between two commas, and next to a parenthesis, the value is empty, but ``()`` is not a set."""
     if not reader.take("("):
         raise reader.unexpected("'('", "'('")
     if reader.peek() == ")":
@@ -200,7 +202,7 @@ def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
 
 
 def _int64(text: str) -> int | None:
-    """As Go's ``strconv.ParseInt(text, 10, 64)``; Python's own `int` takes more."""
+    """Like Go's ``strconv.ParseInt(text, 10, 64)``; Python's `int` accepts more."""
     if not _INT.match(text):
         return None
     value = int(text) if len(text) <= 64 else 2**63
@@ -208,7 +210,8 @@ def _int64(text: str) -> int | None:
 
 
 def is_valid(requirement: Requirement, compares: bool = False) -> bool:
-    """Whether the API machinery takes it (``labels.NewRequirement``); with `compares` Gt and Lt too, as for nodes."""
+    """Whether the API machinery accepts it (``labels.NewRequirement``); with `allow_comparison` also Gt and Lt, as for
+    nodes."""
     values = requirement.values
     if not _KEY.match(requirement.key):
         return False

@@ -1,4 +1,4 @@
-"""What a snapshot says of itself: what was read, what was not and why, of which cluster, when, and by which tool."""
+"""Manifest of a snapshot: what was read, what was not and why, of which cluster, when, and by which tool."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FORMAT = 1
 
 @frozen
 class Scene:
-    """One reading. `aws`: why nothing of AWS is in it, None where something is; `calls`: so many answers of AWS.
-    `left_out`: what was not asked, by the command that would have, and what was refused, by the right that is missing,
-    each with why."""
+    """One reading of a cluster. `aws`: why it contains no facts of AWS, None if it does; `calls`: number of AWS
+    answers. `left_out`: reasons for missing answers: by the command that would need them if they were not requested, by
+    the missing right if they were refused."""
 
     identity: Identity
     observed_at: datetime
@@ -36,19 +36,19 @@ class Scene:
 
 @frozen
 class Snapshot:
-    """`scenes`: by the command that sees it, "" for all others. A cluster has one, that of all; the demo has one for
-    each of its incidents."""
+    """`scenes`: by the command that sees the scene, "" for all others. A cluster has one scene, for all commands; the
+    demo has one for each of its incidents."""
 
     tool: str
     source: Source
     scenes: Mapping[str, Scene]
 
     def scene(self, command: str) -> str:
-        """The name of that which `command` sees."""
+        """The name of the scene that `command` sees."""
         return command if command in self.scenes else ""
 
 
-# The picture of a cluster that is kept for the next time: what a list of nodes needs, and nothing that is secret.
+# Cached view of a cluster for the next start: the facts for a list of nodes, without secrets.
 
 
 KEPT_LABELS = (
@@ -63,12 +63,12 @@ KEPT_LABELS = (
     "node.kubernetes.io/instance-type",
     "topology.kubernetes.io/zone",
 )
-"""Of a node's labels these: which group it is of, and what machine."""
+"""The labels of a node that are kept: its group, and its machine type."""
 
 
 @frozen
 class LastView:
-    """What was seen of a cluster at `observed_at`; `pods`: how many there were on each node, by its name. Nodes have
+    """A cluster as seen at `observed_at`; `pods`: number of pods on each node, by its name. Nodes have only
     `KEPT_LABELS`, and no annotations, taints or UIDs."""
 
     identity: Identity
@@ -78,7 +78,7 @@ class LastView:
 
 
 def last_view_of(cluster: Cluster) -> LastView:
-    """What of `cluster` is kept."""
+    """The part of `cluster` that is cached."""
     counts = Counter(pod.node for pod in cluster.pods)
     return LastView(
         replace(cluster.identity, account="", uid=""),

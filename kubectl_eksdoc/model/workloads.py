@@ -1,4 +1,4 @@
-"""What makes pods: ReplicaSets and their kin, Jobs and CronJobs."""
+"""Workloads that create pods: Deployments, ReplicaSets and other controllers, Jobs and CronJobs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from .nodes import ControllerOwner, Toleration, Volume
 from .selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600
-"""progressDeadlineSeconds where a Deployment does not say (pkg/apis/apps/v1/defaults.go)."""
+"""progressDeadlineSeconds of a Deployment that does not set it (pkg/apis/apps/v1/defaults.go)."""
 
 REBOOT_LOCK = "weave.works/kured-node-lock"
-"""Annotation of kured's DaemonSet: which nodes it drains and reboots now (its --lock-annotation names another)."""
+"""Annotation of kured's DaemonSet: the nodes that it currently drains and reboots (--lock-annotation changes
+the name)."""
 
 
 class RebootLock(NamedTuple):
-    """kured holds one for a node from before its drain until after its reboot; `until` None: it does not expire."""
+    """kured holds a lock for a node from before its drain until after its reboot; `until` None: it does not expire."""
 
     node: str
     until: datetime | None = None
@@ -27,9 +28,10 @@ class RebootLock(NamedTuple):
 
 @frozen
 class HostFiles:
-    """What of its node's files a pod template mounts. `volumes` are its hostPaths, mounted or not; `socket_words` the
-    arguments, and values of variables, of its containers that name a socket (``unix:///var/run/docker.sock``), looked
-    for only where there are hostPaths. Templates that mount the same share one object."""
+    """Files of the node that a pod template mounts. `volumes` are its hostPath volumes, mounted or not;
+    `socket_arguments`: arguments, and values of variables, of its containers that name a socket
+    (``unix:///var/run/docker.sock``), searched only if there are hostPath volumes. Templates that mount the same share
+    one object."""
 
     volumes: tuple[Volume, ...] = ()
     socket_words: tuple[str, ...] = ()
@@ -40,8 +42,9 @@ NO_HOST_FILES = HostFiles()
 
 @frozen
 class PodTemplate:
-    """How the pods of a template start, end and are spread. `probed`: containers with a readiness probe, or a readiness
-    gate tells; `spread`: a constraint or an anti-affinity, even one that only prefers, keeps them apart."""
+    """How the pods of a template start, stop and are spread. `has_readiness_check`: its containers have a readiness
+    probe, or it has a readiness gate; `spread`: it has a topology spread constraint or an anti-affinity, also a
+    preferred one."""
 
     probed: bool = False
     spread: bool = False
@@ -55,15 +58,14 @@ NO_TEMPLATE = PodTemplate()
 class Workload:
     """A Deployment, ReplicaSet, StatefulSet, DaemonSet or ReplicationController.
 
-    `replicas` is spec.replicas (the wanted number; for a DaemonSet status.desiredNumberScheduled).
-    `pinned_to` is spec.nodeName of the pod template, "" in all but odd cases.
-    `surges` is True where a rolling update starts a new pod before it stops an old one, `rollout_unavailable` how
-    many of a Deployment's replicas an update may take away before their successors are Ready (all of them where
-    its strategy is Recreate). The controllers do nothing about the template of a `paused` one. `progress_s`: seconds
-    after which an update of a Deployment that makes no progress counts as failed (progressDeadlineSeconds).
-    `selector`: which pods are its own; only that of a Deployment or StatefulSet is read, it is invalid elsewhere.
-    `reboot_locks` are those that kured notes on its DaemonSet. `host` and `template`: of its pod template; the latter
-    is read of Deployments, StatefulSets and DaemonSets. `min_ready_s`: minReadySeconds.
+    `replicas` is spec.replicas (the desired number; for a DaemonSet status.desiredNumberScheduled). `pinned_to` is
+    spec.nodeName of the pod template, almost always "". `surges`: a rolling update starts a new pod before it stops an
+    old one; `rollout_unavailable`: how many replicas of a Deployment an update may remove before their replacements are
+    Ready (all of them with the strategy Recreate). The controllers ignore the template of a `paused` one.
+    `progress_deadline_s`: seconds without progress after which an update of a Deployment counts as failed
+    (progressDeadlineSeconds). `selector`: its own pods; only that of a Deployment or StatefulSet is read, for others it
+    is invalid. `reboot_locks` are those that kured records on its DaemonSet. `host` and `template`: of its pod
+    template; the latter is read for Deployments, StatefulSets and DaemonSets. `min_ready_s`: minReadySeconds.
     """
 
     kind: str
@@ -94,8 +96,8 @@ class Workload:
 class Job:
     """A Job. `ignores_disruption`: its podFailurePolicy does not count pods with DisruptionTarget.
 
-    `fails_on_disruption`: it fails the Job, or the index of the pod, for such a pod. `backoff_limit_per_index`
-    None: failures are not counted per index. `owner`: its CronJob, as a rule; `host`: of its pod template.
+    `fails_on_disruption`: such a pod fails the Job, or the pod's index. `backoff_limit_per_index` None: failures are
+    not counted per index. `owner`: usually its CronJob; `host`: of its pod template.
     """
 
     namespace: str
@@ -120,7 +122,7 @@ class Job:
 
 @frozen
 class CronJob:
-    """It makes Jobs. `host`: of the pod template of these."""
+    """Creates Jobs. `host`: of their pod template."""
 
     namespace: str
     name: str
@@ -130,7 +132,7 @@ class CronJob:
 
 @frozen
 class Autoscaler:
-    """A HorizontalPodAutoscaler: it puts replicas back between `minimum` and `maximum`."""
+    """A HorizontalPodAutoscaler: it keeps replicas between `minimum` and `maximum`."""
 
     namespace: str
     name: str

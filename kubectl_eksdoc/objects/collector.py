@@ -1,4 +1,4 @@
-"""Gathers the objects of one observation and hands them out as facts, sorted and without duplicates."""
+"""Collector of one observation: gathers decoded objects, and returns them as facts, sorted and without duplicates."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ from .pods import SharedTexts
 from .single import RawObjects, document
 from .structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
-# Who is who where a dump has lost its uids: identities made of names, and references that lead to them.
+# Placeholder UIDs for objects of a dump without UIDs: made of names, and inserted into references.
 #
-# Facts are looked up by uid, and an empty one would make one object of many.
+# Facts are looked up by UID, and an empty one would merge many objects into one.
 
 
 Owned = TypeVar("Owned", Pod, Workload, Job)
 Uids = Mapping[tuple[str, str], str]
-"""The uids of one kind by (namespace, name), "" where the dump has none; cluster-scoped kinds have namespace ""."""
+"""UIDs of one kind by (namespace, name), "" if the dump has none; cluster-scoped kinds have namespace ""."""
 
 
 def identity_of(kind: str, namespace: str, name: str) -> str:
-    """``Pod/shop/web-0`` or ``Node/old-1``: no uid looks like that, and no two objects share it."""
+    """``Pod/shop/web-0`` or ``Node/old-1``: no real UID has this form, and no two objects share it."""
     return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
 
 
 def note(counts: Mapping[str, int]) -> str:
-    """What to tell the user of the objects without a uid, by kind; "" when there are none."""
+    """A message about objects without a UID, by kind; "" if there are none."""
     told = [f"{count:,} {kind}{'s' if count != 1 else ''}" for kind, count in sorted(counts.items()) if count]
     return f"without a uid, so known by kind, namespace and name: {', '.join(told)}" if told else ""
 
 
 @frozen
 class References:
-    """Leads references to objects as they are known here. `uids` by (kind, group); `whole`: no uid is missing."""
+    """Resolves references to objects. `uids` by (kind, group); `complete`: no UID is missing."""
 
     uids: Mapping[tuple[str, str], Uids]
     whole: bool
 
     def of_owned(self, facts: Iterable[Owned]) -> tuple[Owned, ...]:
-        """`facts` with owners that can be found by their uid."""
+        """`facts` with owners that can be found by UID."""
         shared: dict[ControllerOwner, ControllerOwner] = {}
         return tuple(self._owned(fact, shared) for fact in facts)
 
     def of_slices(self, slices: Iterable[EndpointSlice]) -> tuple[EndpointSlice, ...]:
-        """`slices` with endpoints whose pods can be found by their uid."""
+        """`slices` with endpoints whose pods can be found by UID."""
         return tuple(self._slice(piece) for piece in slices)
 
     def _owned(self, fact: Owned, shared: dict[ControllerOwner, ControllerOwner]) -> Owned:
@@ -83,7 +83,7 @@ class References:
         return replace(endpoint, pod_uid=self._uid(("Pod", ""), namespace, endpoint.pod_name, endpoint.pod_uid))
 
     def _uid(self, kind: tuple[str, str], namespace: str, name: str, told: str) -> str:
-        """The uid a reference tells, unless it tells none or the object itself has lost its own."""
+        """The UID in a reference, unless it is missing or the object itself has none."""
         known = self.uids.get(kind, {})
         for place in (namespace, ""):
             uid = known.get((place, name))
@@ -93,7 +93,7 @@ class References:
 
 
 MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises over bytes that are not what they should be."""
+"""Exceptions of msgspec for invalid bytes."""
 
 T = TypeVar("T")
 _decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
@@ -101,24 +101,25 @@ _SPECIFIED = (
     *(kinds.PODS, kinds.BUDGETS, kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS),
     *(kinds.REPLICATION_CONTROLLERS, kinds.JOBS),
 )
-"""Kinds that say nothing without a spec, which an API server always prints, be it empty."""
+"""Kinds that always have a spec: an API server prints it even if it is empty."""
 _EXTREME = (b'"9999-', b'"0001-', b'"0000-')
 _NO_TIME_THEN = re.compile(rb'"[\w-]+":\s*"(?:9999|000[01](?!-01-01T00:00:00Z))-\d\d-\d\dT[^"]*"')
-"""A time that nothing can be added to or taken from. Go's zero time is one that was never set."""
+"""A time at the limits of the calendar, so that arithmetic with it fails. Go's zero time, which was never set, is
+allowed."""
 _ITEM = re.compile(r"`\$\.items\[(\d+)\]")
 
 
 class BadObject(ValueError):
-    """An object or list that cannot be: the message names where it came from, its kind and the JSON path."""
+    """An invalid object or list: the message names its origin, its kind and the JSON path."""
 
 
 class InvalidObject(BadObject):
-    """One that no API server would have stored; the others of its list can still be read."""
+    """An object that no API server would have stored; the others of its list can still be read."""
 
 
 @frozen
 class CollectedPage:
-    """What a list answer says besides its items; `remaining` is None when the server does not tell."""
+    """The fields of a list besides its items; `remaining` is None if the server does not report it."""
 
     count: int
     continue_token: str
@@ -130,7 +131,7 @@ class _Named(Lean):
 
 
 class _Table:
-    """The facts of one resource by (namespace, name), with what tells a copy from another object."""
+    """The facts of one resource by (namespace, name), with the values that distinguish a copy from another object."""
 
     __slots__ = ("decode_item", "decode_page", "kind", "newest", "rows")
 
@@ -142,16 +143,16 @@ class _Table:
         self.decode_page = msgspec.json.Decoder(ListOf[self.kind.form]).decode  # type: ignore[name-defined]
 
     def uids(self) -> dict[tuple[str, str], str]:
-        """As they were read: "" for an object without one."""
+        """UIDs as read: "" for an object without one."""
         return {key: row[1] for key, row in self.rows.items()}
 
 
 class Collector:
-    """Facts of one observation, gathered page by page."""
+    """Collects the facts of one observation, page by page."""
 
     def __init__(self, source: Source, raw: RawObjects | None = None) -> None:
-        """`raw`, where it is given, gets every object as it was read. Objects of a snapshot that are not valid are left
-        out and named; what a live server answers is refused as a whole, since it can be asked again."""
+        """`raw`, if given, receives every object unchanged. Invalid objects of a snapshot are left out and reported; an
+        invalid answer of a live server is refused as a whole, because it can be requested again."""
         self._source = source
         self._left_out: dict[Resource, list[LeftOut]] = {}
         self._raw = raw
@@ -161,10 +162,10 @@ class Collector:
         self._copies: Counter[tuple[str, str, str, str]] = Counter()
 
     def add_page(self, resource: Resource, body: bytes, origin: str) -> CollectedPage:
-        """Take a List as the API prints it; its items may lack their kind.
+        """Add a List as the API prints it; its items may lack their kind.
 
         Raises:
-            BadObject: `body` is not a List of `resource`, or one of its objects cannot be.
+            InvalidAnswer: `body` is not a List of `resource`, or one of its objects is invalid.
         """
         if self._source is Source.SNAPSHOT:
             return self._add_each(resource, body, origin)
@@ -182,10 +183,10 @@ class Collector:
         return _page_of(page, len(items))
 
     def add_item(self, resource: Resource, raw: bytes | memoryview, origin: str) -> None:
-        """Take one object.
+        """Add one object.
 
         Raises:
-            BadObject: it is not an object of `resource`, or cannot be.
+            InvalidAnswer: it is not an object of `resource`, or is invalid.
         """
         table = self._table(resource)
         try:
@@ -206,7 +207,7 @@ class Collector:
             self._raw.add_item(resource, raw)
 
     def leave_out(self, resource: Resource, said: str, node: str | None = None) -> None:
-        """There is an object of `resource` that is not valid; `node` as of `LeftOut`."""
+        """Record an invalid object of `resource`; `node` as in `InvalidEntry`."""
         self._table(resource)
         self._left_out.setdefault(resource, []).append(LeftOut(resource, said, node))
 
@@ -221,21 +222,21 @@ class Collector:
         return _page_of(page, len(items))
 
     def forget(self, resource: Resource) -> None:
-        """Drop what was gathered of it: an expired continue token restarts the list."""
+        """Discard the facts of the resource: an expired continue token restarts the list."""
         self._tables.pop(resource, None)
         self._left_out.pop(resource, None)
         if self._raw is not None:
             self._raw.forget(resource)
 
     def mark(self, resource: Resource, state: ReadState, detail: str = "") -> None:
-        """Say how reading `resource` ended; one that is never marked counts as not read to its end."""
+        """Record the result of reading `resource`; without it the resource counts as not read to its end."""
         self._marks[resource] = (state, detail)
 
     def cluster(self, identity: Identity, observed_at: datetime | None) -> Cluster:
-        """All facts. Without `observed_at` it is the newest time any object tells, deletions aside.
+        """All facts. Without `observed_at`, the newest time in any object is used, except deletions.
 
-        The identity's uid is that of Namespace kube-system, which lives as long as its cluster: where
-        `identity` has none it is told by what was read.
+        The identity's UID is that of Namespace kube-system, which exists as long as its cluster: if `identity` has
+        none, it is taken from the facts.
         """
         notes = [_copies_note(key, count) for key, count in sorted(self._copies.items())]
         uids = {resource: table.uids() for resource, table in self._tables.items()}
@@ -256,7 +257,7 @@ class Collector:
         ).leaving_out(each for left_out in self._left_out.values() for each in left_out)
 
     def _linked(self, uids: Mapping[Resource, Uids]) -> dict[str, Any]:
-        """The facts by field of `Cluster`; what they say of each other can be found."""
+        """The facts by field of `Cluster`, with references that can be resolved."""
         whole = all(all(known.values()) for known in uids.values())
         references = References({(resource.kind, resource.group): uids[resource] for resource in uids}, whole)
         facts: dict[str, tuple[Any, ...]] = {field: self._facts(field) for field in FIELDS}
@@ -266,7 +267,7 @@ class Collector:
         return facts
 
     def nodes_identity(self) -> Identity:
-        """What the nodes gathered so far tell of their cluster."""
+        """The cluster's identity according to the nodes collected so far."""
         return identity_from(self._facts("nodes"))
 
     def _table(self, resource: Resource) -> _Table:
@@ -308,7 +309,7 @@ class Collector:
     def _copy(
         self, kind: str, key: tuple[str, str], first: tuple[Any, str, str, str], second: tuple[Any, str, str, str]
     ) -> None:
-        """The same object twice is kept once; two that only share their name cannot both be."""
+        """Keep a copy of the same object once; two different objects with the same name are an error."""
         same = first[1:3] == second[1:3] and (first[1] != "" or first[0] == second[0])
         if not same:
             raise BadObject(
@@ -347,16 +348,15 @@ def _page_of(page: ListOf[T], count: int) -> CollectedPage:
 
 
 def _check_times(raw: bytes) -> None:
-    """
-    Raises:
-        RawError: there is a time at which the calendar ends.
+    """Raises:
+    RawError: a time is at the limits of the calendar.
     """
     if found := _NO_TIME_THEN.search(raw):
         raise RawError(f"{found[0].decode('utf-8', 'replace')} is no time of a real object")
 
 
 def _node_of(raw: bytes | memoryview) -> str | None:
-    """Of a pod that is not valid; "" where it is bound to none."""
+    """The node of an invalid pod; "" if it is not bound."""
     doc = document(raw) or {"spec": None}
     spec = doc.get("spec", {})
     node = (spec.get("nodeName") or "") if isinstance(spec, dict) else None
@@ -364,7 +364,7 @@ def _node_of(raw: bytes | memoryview) -> str | None:
 
 
 def in_list(error: Exception, body: bytes, resource: Resource, origin: str) -> str:
-    """The message for a bad item of a list, naming the item where it can still be found."""
+    """The message about an invalid item of a list, with the item's name if it can be found."""
     match = _ITEM.search(str(error))
     if match:
         try:

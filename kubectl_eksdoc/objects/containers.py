@@ -1,4 +1,4 @@
-"""The containers of one pod's document. Source of the shapes: core/v1 Container, ContainerStatus."""
+"""Decoder of the containers of one pod. Source of the shapes: core/v1 Container, ContainerStatus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .single import NoSuchObject
 from .structs import NO_RAW, Lean
 
 _TOLD_VARIABLES = frozenset(file("kept_keys")["told"])
-"""The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
+"""The only variables whose values are read: any other may be a secret. For others it is only checked whether they are
+empty."""
 
 
 class _Variable(Lean):
@@ -65,10 +66,10 @@ _decode = msgspec.json.Decoder(_Inside).decode
 
 
 def containers_of(raw: bytes) -> tuple[Container, ...]:
-    """Of its spec's order, its init containers last.
+    """In the order of the spec, init containers last.
 
     Raises:
-        NoSuchObject: it is no pod; the message says where it differs.
+        InvalidObjectKind: it is not a pod; the message says where it differs.
     """
     try:
         pod = _decode(raw)
@@ -99,7 +100,7 @@ def _container(given: Described, fares: Fares, init: bool) -> Container:
 
 
 def _values(variables: Iterable[_Variable]) -> Iterator[tuple[str, str]]:
-    """Of those that are looked at, and of any that is empty; one that comes from elsewhere has none here."""
+    """Values of the variables that may be read, and of empty ones; variables with valueFrom are not included."""
     for each in variables:
         if each.name and not bytes(each.value_from):
             value = msgspec.json.decode(each.value) if bytes(each.value) else ""
@@ -109,7 +110,7 @@ def _values(variables: Iterable[_Variable]) -> Iterator[tuple[str, str]]:
 
 
 def _ended_as(fares: Fares) -> str:
-    """This one's end is the later."""
+    """The current termination is later than that of the last state."""
     ends = (state.terminated for state in (fares.state, fares.last_state) if state is not None)
     return next((str(end.get("reason") or "") for end in ends if end is not None), "")
 

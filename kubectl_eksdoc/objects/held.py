@@ -1,4 +1,5 @@
-"""Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is."""
+"""Readers over a dump or a snapshot: single objects, lists of a few kinds, pods, Events and revisions, kept unchanged
+while the dump is read."""
 
 from __future__ import annotations
 
@@ -37,19 +38,19 @@ from .structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 # Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
 #
-# Source: apimachinery pkg/apis/meta/v1/watch.go (WatchEvent), types.go (ListMeta). Versions count up, for all objects
-# of a server: decimal integers that clients may compare (KEP-5504; before it they might not, and could).
+# Source: apimachinery pkg/apis/meta/v1/watch.go (WatchEvent), types.go (ListMeta). Versions increase over all objects
+# of a server: decimal integers that clients may compare (KEP-5504; comparing was not allowed before, but worked).
 
 
 class FactEventKind(Enum):
-    IS = "is"  # added or changed
+    IS = "is"  # added or modified
     GONE = "gone"
-    BOOKMARK = "bookmark"  # nothing but from which version to go on
-    ERROR = "error"  # the watch is over
+    BOOKMARK = "bookmark"  # only the version from which to continue
+    ERROR = "error"  # the watch has ended
 
 
 class FactEvent(NamedTuple):
-    """`fact` of what is, or was as it went; `code` and `said` of an error: its Status."""
+    """`fact` of an existing or a deleted object; `code` and `message` of the Status of an error."""
 
     what: FactEventKind
     version: int = 0
@@ -60,7 +61,7 @@ class FactEvent(NamedTuple):
 
 @frozen
 class ListPage:
-    """`items` are facts with their versions; `version` is the list's."""
+    """`items` are facts with their versions; `version` is the version of the list."""
 
     items: list[tuple[Any, int]]
     version: int
@@ -88,7 +89,7 @@ _IS = frozenset(("ADDED", "MODIFIED"))
 
 
 class Changing:
-    """The facts of one resource's objects, sharing what they have in common. For one thread."""
+    """Decodes the facts of one resource's objects, sharing equal values. For one thread."""
 
     def __init__(self, resource: Resource) -> None:
         kind = BY_RESOURCE[resource]
@@ -99,10 +100,10 @@ class Changing:
         self._decode_page = msgspec.json.Decoder(ListOf[kind.form]).decode  # type: ignore[name-defined]
 
     def page(self, body: bytes, origin: str) -> ListPage:
-        """A List as the API prints it; `origin` is for messages.
+        """A List as the API prints it; `origin` is used in messages.
 
         Raises:
-            BadObject: it is none, or one of its objects cannot be.
+            InvalidAnswer: it is not a list of the resource, or one of its objects is invalid.
         """
         try:
             page = self._decode_page(body)
@@ -119,7 +120,7 @@ class Changing:
         """One object.
 
         Raises:
-            BadObject: it is none of the resource, or cannot be.
+            InvalidAnswer: it is not an object of the resource, or is invalid.
         """
         try:
             item = self._decode(raw)
@@ -131,7 +132,7 @@ class Changing:
         """One line of a watch.
 
         Raises:
-            BadObject: it is no event, or its object cannot be.
+            InvalidAnswer: it is not an event, or its object is invalid.
         """
         try:
             told = _decode_line(line)
@@ -175,19 +176,19 @@ def _number(text: str | None, origin: str, kind: str, meta: Meta | None = None) 
     return int(text)
 
 
-# Revisions of pod templates and Events, of API objects that may lack anything.
+# Revisions of pod templates and Events, from API objects in which any field may be missing.
 #
-# Source of the shapes: apps/v1 ReplicaSet and ControllerRevision, core/v1 Event (with ``series`` and ``eventTime``
-# where it was written by events.k8s.io).
+# Source of the shapes: apps/v1 ReplicaSet and ControllerRevision, core/v1 Event (with ``series`` and ``eventTime`` if
+# it was written by events.k8s.io).
 
 
 _REVISION = "deployment.kubernetes.io/revision"
 _LONGEST = 300
-"""Characters of a message: it may hold whole objects."""
+"""Characters of a message: it may contain whole objects."""
 
 
 def revision(doc: Doc) -> Revision | None:
-    """None where it has no controller, or does not say when it was made."""
+    """None if it has no controller, or no creation time."""
     made = parsed(at(doc, "metadata", "creationTimestamp"))
     owners = at(doc, "metadata", "ownerReferences")
     owner = next((each for each in owners if _controls(each)), None) if isinstance(owners, list) else None
@@ -208,7 +209,7 @@ def _controls(owner: Any) -> bool:
 
 
 def event(doc: Doc) -> ReportedEvent | None:
-    """None where it says neither when nor of what."""
+    """None if it has no time, no reason, or no object."""
     reason, kind = text_at(doc, "reason"), text_at(doc, "involvedObject", "kind")
     times = (
         at(doc, "series", "lastObservedTime"),
@@ -223,7 +224,7 @@ def event(doc: Doc) -> ReportedEvent | None:
     subject = Subject(kind, text_at(doc, "involvedObject", "name"), text_at(doc, "involvedObject", "namespace"))
     counts = (at(doc, "series", "count"), doc.get("count"))
     count = next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), 1)
-    message = hidden(text_at(doc, "message"))[:_LONGEST]  # a probe's answer, an image's address
+    message = hidden(text_at(doc, "message"))[:_LONGEST]  # may contain a probe's answer, or an image's address
     return ReportedEvent(when, reason, subject, message, doc.get("type") == "Warning", count)
 
 
@@ -231,9 +232,11 @@ _OF_KARPENTER = ("ConfigMap", "Deployment", "ServiceAccount")
 
 
 class HeldObjects(Keeper):
-    """A `ports.ObjectReader` and a `ports.Histories` over what a reader has read into it. Mutable.
-    `where`: ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`.
-    `karpenter`: what may be of its installation is kept, too; its name is known only after a first look."""
+    """A `ports.ObjectReader` and a `ports.Histories` over the objects that a reader has read into it. Mutable.
+
+    `source`: ``the snapshot x``; `lists` are kept completely, in the namespaces of the `requested` objects.
+    `karpenter`: also keep objects that may belong to Karpenter's installation, whose name is known only after the first
+    pass."""
 
     def __init__(
         self, wanted: Collection[ObjectName], where: str, lists: Collection[Resource] = (), karpenter: bool = False
@@ -251,7 +254,8 @@ class HeldObjects(Keeper):
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """What a reader must be asked for, so that it comes by: of other kinds it comes by itself."""
+        """The resources that a reader must be asked for, so that their objects are passed on; objects of other kinds
+        are always passed on."""
         return tuple(resource for resource in kinds.ALL if resource.kind in self.kinds)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
@@ -270,7 +274,7 @@ class HeldObjects(Keeper):
                 self._kept[of] = whole
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `ports.ObjectReader.one`; of a kind without any object of the namespace nothing is known."""
+        """As `ports.ObjectReader.one`; unknown if the dump has no object of the kind in the namespace."""
         found = self._kept.get(of)
         if found is not None:
             return found
@@ -279,22 +283,22 @@ class HeldObjects(Keeper):
         return NotHeld(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def applied_by(self, manager: str, others: bool = False) -> Unknown:
-        """As `ports.AppliedReader.applied_by`: a dump has some kinds only, and does not say which."""
+        """As `ports.AppliedReader.applied_by`: a dump contains only some kinds, and does not say which."""
         return Unknown(f"{self._where} does not hold all kinds of objects")
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
+        """As `ports.Histories.listed`; unknown if the dump has no object of the kind in the namespace."""
         found = self._lists.get((resource.kind, namespace))
         if found is None:
             return NotHeld(f"{self._where} holds no {resource.kind} of namespace {namespace}")
         return tuple(found)
 
 
-# Single pods of a dump, found by going through it once more: which are wanted is known only after a first look.
+# Single pods of a dump, found in a second pass: which pods are needed is known only after the first.
 
 
 class HeldPods:
-    """A `ports.PodReader`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
+    """A `ports.PodReader`. `read` reads the pods into the given collector; `source`: ``the snapshot x``."""
 
     has_logs = False
 
@@ -308,7 +312,7 @@ class HeldPods:
         try:
             if pods:
                 self._read(wanted)
-        except SnapshotError as error:  # as standard input, which was read to its end
+        except SnapshotError as error:  # for example standard input, which has been read to its end
             return dict.fromkeys(pods, Unknown(f"{self._where} cannot be read once more: {error.message}"))
         return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
 
@@ -326,7 +330,7 @@ class HeldPods:
 
 
 class _Wanted(Keeper):
-    """Keeps some pods, as they are. Mutable."""
+    """Keeps some pods, unchanged. Mutable."""
 
     kinds = (kinds.PODS.kind,)
 
@@ -347,7 +351,7 @@ class _Wanted(Keeper):
 _decode = msgspec.json.Decoder(Object).decode
 
 
-# Several that keep objects of one dump, each its own, filled while a reader goes through it once.
+# Several collectors over one dump, filled while a reader reads it once.
 
 
 class HeldTogether(RawObjects):
@@ -374,11 +378,11 @@ class HeldTogether(RawObjects):
             each.forget(resource)
 
 
-# What of a dump tells of interruptions, besides its objects: kept while a reader goes through it.
+# Signs of interruptions in a dump besides its objects, kept while a reader reads it.
 
 
 class HeldSigns(Keeper):
-    """A `ports.Signs` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
+    """A `ports.Signs` over the Events that a reader has read into it. Mutable. `source`: ``the snapshot x``."""
 
     def __init__(self, where: str) -> None:
         super().__init__()
@@ -402,14 +406,14 @@ class HeldSigns(Keeper):
         return NotHeld(f"{self._where} holds nothing of what {pod} counts (port {port})")
 
 
-# What of a dump tells its past, besides its lists: kept while a reader goes through it.
+# Past changes in a dump besides its lists, kept while a reader reads it.
 
 
 _REVISIONS = (REPLICA_SETS.kind, CONTROLLER_REVISIONS.kind)
 
 
 class HeldChanges(Keeper):
-    """Mutable: a reader fills it. `where`: ``the snapshot x``."""
+    """Mutable: a reader fills it. `source`: ``the snapshot x``."""
 
     kinds = (*_REVISIONS, EVENTS.kind)
 
@@ -440,7 +444,7 @@ class HeldChanges(Keeper):
             self._revisions += [made] if made is not None else []
 
     def told(self) -> ReportedChanges:
-        """A kind without any object is not held: whether there was one nobody knows."""
+        """A kind without any object counts as not held: it is not known whether there was one."""
         made = tuple(dict.fromkeys(self._revisions))
         revisions = {
             kind: tuple(each for each in made if each.of.kind == kind)

@@ -1,4 +1,4 @@
-"""What a snapshot holds of a cluster besides its lists, behind the ports of whoever asks: the same answers again."""
+"""Answers of a cluster in a snapshot besides its lists, behind the same ports as the live cluster."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ Containers = Callable[[Collection[str]], Mapping[str, "tuple[Container, ...] | A
 
 
 class HeldAnswers:
-    """A `ports.ExtraReader`. `where`: ``the snapshot x``; `containers`: of pods, which are in its lists."""
+    """A `ports.ExtraReader`. `source`: ``the snapshot x``; `containers` reads the containers of pods, which are in the
+    lists."""
 
     def __init__(self, answers: ClusterAnswers, where: str, containers: Containers) -> None:
         self._answers = answers
@@ -88,7 +89,7 @@ class HeldAnswers:
         return NotHeld(f"{self._where} does not hold {what}")
 
 
-# What of a dump tells who uses which API version: kept while a reader goes through it once.
+# API usage in a dump: which clients use which API versions, kept while a reader reads it once.
 
 
 _SECRET = "Secret"
@@ -98,7 +99,7 @@ _NO_MANAGED_FIELDS = "its objects have no managedFields, as kubectl get shows th
 
 
 class HeldApis(Keeper):
-    """Mutable. `where`: ``the snapshot x``; `complete`: what is not in it is not there at all."""
+    """Mutable. `source`: ``the snapshot x``; `complete`: an object that is not in it does not exist."""
 
     kinds = {*ROWS.by("kind"), _SECRET}
 
@@ -109,7 +110,7 @@ class HeldApis(Keeper):
         self._found: dict[tuple[str, str], list[WrittenObject]] = {}
         self._seen: set[tuple[str, str]] = set()
         self._objects: set[tuple[str, str]] = set()
-        self._shown: set[tuple[str, str]] = set()  # of which one has managedFields
+        self._shown: set[tuple[str, str]] = set()  # kinds of which one object has managedFields
         self._secrets = False
         self._metrics: tuple[str, ...] | None = None
         self._kept: dict[HelmRevision, Callable[[], HelmRelease]] = {}
@@ -147,16 +148,16 @@ class HeldApis(Keeper):
             self._found.setdefault(key, []).append(found)
 
     def _secret(self, raw: bytes) -> None:
-        """Only those of Helm are opened, and of these what their release needs is kept."""
+        """Only Helm's Secrets are decoded, and only the data that their releases need is kept."""
         self._secrets = True
         doc = document(raw) if b"helm" in raw else None
         of = None if doc is None else manifests.kept(doc)
         if doc is not None and of is not None and doc.get("type") == manifests.TYPE:
-            held = doc  # decoded once it is known which revisions count
+            held = doc  # decoded once the current revisions are known
             self._kept[of] = lambda: manifests.release(of, held)
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
-        """Of each of them; of one without any object in the dump nothing is known, unless the dump is `complete`."""
+        """For each resource; one without any object in the dump is unknown, unless the dump is `complete`."""
         return tuple(map(self._told, resources))
 
     def _told(self, resource: Resource) -> KindUsage:
@@ -169,13 +170,13 @@ class HeldApis(Keeper):
         return KindUsage(resource, found, Unknown(f"in {self._where} {_NO_MANAGED_FIELDS}") if hidden else None)
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
-        """Of Helm, each in the revision that counts."""
+        """The Helm releases, each in its current revision."""
         if not self._secrets and not self._complete:
             return NotHeld(f"{self._where} holds no Secrets, in which Helm keeps its releases")
         return tuple(self._kept[each]() for each in manifests.latest(self._kept))
 
     def count(self, metrics: str) -> None:
-        """What an API server answers to ``/metrics``."""
+        """Keep an API server's answer to ``/metrics``."""
         self._metrics = tuple(line for line in metrics.splitlines() if METRIC in line and not line.startswith("#"))
 
     def requested(self) -> tuple[str, ...] | Unknown:
@@ -185,21 +186,21 @@ class HeldApis(Keeper):
         return self._metrics
 
 
-# What a cluster answered besides its lists, as the JSON of a snapshot, and back.
+# Answers of a cluster besides its lists, as the JSON of a snapshot.
 #
-# Shape: every answer is ``{"known": …}``, ``{"absent": "…"}`` or ``{"unknown": "…", "missing": "…"}``; what has a key
-# of several parts is a list of ``{"of": …, "said": …}``.
+# Shape: every answer is ``{"known": …}``, ``{"absent": "…"}`` or ``{"unknown": "…", "missing": "…"}``; an answer whose
+# key has several parts is in a list of ``{"of": …, "said": …}``.
 
 
 KIND, VERSION = "ClusterAnswers", 1
 
 
 class BadAnswers(ValueError):
-    """The text holds no answers of a cluster, or those of another version; the message says which."""
+    """The text contains no answers of a cluster, or those of another version; the message says which."""
 
 
 def written(answers: ClusterAnswers) -> bytes:
-    """Sorted: the same answers give the same bytes."""
+    """Sorted: equal answers give equal bytes."""
     body = {
         "kind": KIND,
         "version": VERSION,
@@ -219,9 +220,10 @@ def written(answers: ClusterAnswers) -> bytes:
 
 
 def read(text: bytes) -> ClusterAnswers:
-    """
+    """Parse the answers.
+
     Raises:
-        BadAnswers: it is something else.
+        InvalidAnswers: they are not valid.
     """
     try:
         body = msgspec.json.decode(text)

@@ -1,4 +1,4 @@
-"""Sorts the items of a dump by resource, and remembers of which resources it held a list."""
+"""Intake of a dump: sorts its items by resource, and records of which resources it contains a list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ CRD_KIND, CRD_PLURAL = "CustomResourceDefinition", "customresourcedefinitions"
 TELL_EVERY = 1000
 
 _ALIKE = 0.8
-"""So much two kinds have in common of which one seems to be the other, mistyped; ServiceAccount and Service: 0.67."""
+"""Minimum similarity of two kinds for one to count as a typing error of the other; ServiceAccount and Service have
+0.67."""
 _KNOWN = frozenset((each.group, each.kind) for each in (*BY_RESOURCE, *kinds.SINGLE, kinds.CONTROLLER_REVISIONS))
 
 _SHORT = {
@@ -44,11 +45,11 @@ _SHORT = {
     "crd": CRD_PLURAL,
     "crds": CRD_PLURAL,
 }
-"""kubectl's short names, by which people name their files."""
+"""kubectl's short names, which users use as file names."""
 
 
 class KindComesLater(Exception):
-    """An item without a kind, in a List that has not named its own yet."""
+    """An item without a kind, in a List that has not named its kind yet."""
 
 
 class _Named(Lean):
@@ -59,7 +60,8 @@ _decode_named = msgspec.json.Decoder(_Named).decode
 
 
 class DumpIntake:
-    """The facts of one dump. `progress` is told a resource's plural and its objects so far; `raw` gets the objects."""
+    """Collects the facts of one dump. `progress` receives a resource's plural and its number of objects so far; `raw`
+    receives the objects."""
 
     def __init__(
         self,
@@ -87,14 +89,14 @@ class DumpIntake:
         return kind in self._by_kind
 
     def item(self, item: StreamItem, origin: str, stem: str, known: ListHeader | None) -> None:
-        """Take one object; of a kind that nobody asked for as it is, where such are kept.
+        """Add one object; objects of other kinds are passed to `raw` unchanged.
 
-        `stem` is the file's name, the last resort for the kind; `known` is the List's header if the whole
+        `stem` is the name of the file, the last source for the kind; `list_header` is the List's header if the whole
         List was read before.
 
         Raises:
-            KindComesLater: its kind depends on what the List says after its items.
-            BadObject: it cannot be.
+            KindComesLater: its kind depends on fields of the List after its items.
+            InvalidAnswer: it is invalid.
         """
         kind, api_version = self._told(item, known, stem)
         if kind == "List" or (kind.endswith("List") and kind[:-4] in self._by_kind):
@@ -121,7 +123,7 @@ class DumpIntake:
             self._raw.add_other(kind, api_version, item.raw)
 
     def end(self, header: ListHeader, stem: str) -> None:
-        """A List has ended: its resource was held even if the List was empty."""
+        """End of a List: its resource was in the dump even if the List was empty."""
         self._tell()
         kind = header.kind.removesuffix("List")
         named_by_file = not kind and header.items == 0
@@ -137,7 +139,7 @@ class DumpIntake:
             self._closed_lists.add(resource)
 
     def incomplete(self, resource: Resource) -> str:
-        """Why the list of `resource` is not whole, or ""."""
+        """Why the list of `resource` is incomplete, or ""."""
         header = self._open_lists.get(resource)
         if header is None or resource in self._closed_lists:
             return ""
@@ -145,7 +147,7 @@ class DumpIntake:
         return f"its list of {resource.plural} has a continue token, so pages are missing{more}"
 
     def cluster(self) -> Cluster:
-        """All facts; what was not held is said in `reads`."""
+        """All facts; `reads` says which resources the dump does not contain."""
         for resource in self._resources:
             self._collector.mark(resource, *self._state(resource))
         return self._collector.cluster(self._collector.nodes_identity(), None)
@@ -159,7 +161,7 @@ class DumpIntake:
         return ReadState.NOT_HELD, f"the snapshot has no {resource.plural}"
 
     def _told(self, item: StreamItem, known: ListHeader | None, stem: str) -> tuple[str, str]:
-        """(kind, apiVersion) of the item: its own, else its List's, else the file's."""
+        """(kind, apiVersion) of the item: its own, else its List's, else that of the file name."""
         if item.kind:
             return item.kind, item.api_version
         within = known or item.within
@@ -171,13 +173,13 @@ class DumpIntake:
         return within.kind.removesuffix("List"), within.api_version
 
     def _resource(self, kind: str, api_version: str) -> Resource | None:
-        """By group and kind; the version is left open, the fields we read are the same in all."""
+        """By group and kind; the version is ignored, because the fields read here are the same in all versions."""
         if not api_version:
             return self._by_kind.get(kind)
         return self._by_group.get((api_version.rpartition("/")[0], kind))
 
     def _meant(self, kind: str, api_version: str, stem: str) -> Resource | None:
-        """The resource of which an object seems to be whose kind or apiVersion is mistyped, if it was asked for."""
+        """The requested resource that an object with a mistyped kind or apiVersion probably belongs to."""
         key = kind, api_version, stem
         if key not in self._meanings:
             of_file = self._of_stem(stem)
@@ -211,9 +213,9 @@ class DumpIntake:
 
 
 def _seems(resource: Resource, kind: str, api_version: str, of_file: bool) -> bool:
-    """Whether an object that says it is a `kind` is one of `resource`.
+    """Whether an object with this `kind` is probably one of `resource`.
 
-    Groups without a dot are Kubernetes' own: nobody else has kinds there."""
+    Groups without a dot belong to Kubernetes; no other project has kinds in them."""
     group = api_version.rpartition("/")[0]
     if (group, kind) in _KNOWN:
         return False

@@ -1,8 +1,8 @@
-"""The text form of a journal: one line of JSON for each entry, as files and ConfigMaps both hold it.
+"""Text form of a run's journal: one line of JSON for each entry, in files and ConfigMaps.
 
-Lines are ASCII, so that a journal can be cut off at any byte, and hold no line end but their own. What a line lacks has
-its default; what it has too much, a newer version of this tool wrote, and it is left out. A line of another format, or
-of an entry that is not known here, is dropped with a word and takes no other with it.
+Lines are ASCII, so that a journal can be truncated at any byte, and contain no line end except their own. A missing
+field has its default; an unknown field, written by a newer version of this tool, is ignored. A line of another format,
+or of an unknown entry, is dropped with a message and does not affect other lines.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def lines(entries: Iterable[Entry]) -> str:
 
 
 def read_lines(text: bytes, where: str) -> Entries:
-    """All entries that are whole; `where` it stands (a file, a ConfigMap's key) is said of every line that is not."""
+    """All valid entries; `source` (a file, a key of a ConfigMap) is named in the message about every other line."""
     found: list[Entry] = []
     dropped: list[str] = []
     for number, each in enumerate(text.split(b"\n"), 1):
@@ -77,7 +77,7 @@ def read_lines(text: bytes, where: str) -> Entries:
 
 
 class _Strange(ValueError):
-    """A line that is no entry; the message says why."""
+    """A line that is not an entry; the message gives the reason."""
 
 
 def _entry(text: bytes) -> Entry:
@@ -113,14 +113,15 @@ def _short(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
-# Reads back what ``drain run -o json`` wrote: a document on each line, as DrainRunEvent.json and DrainRun.json say.
+# Reader of the output of ``drain run -o json``: one document on each line, as defined in DrainRunEvent.json and
+# DrainRun.json.
 #
-# Reading is total: a line that is none of them (a shell may have mixed others in) is dropped with a word and takes no
-# other with it. What a line has too much a newer version of this tool wrote, and it is left out.
+# Any input can be read: a line that is no such document (a shell may have mixed in others) is dropped with a message
+# and does not affect other lines. An unknown field, written by a newer version of this tool, is ignored.
 
 
 _LONGEST_S = 10 * 365 * 86400
-"""No run lasts for ten years, and no clock counts so far."""
+"""No run lasts ten years, and no clock counts that far."""
 _FIRST_YEAR, _LAST_YEAR = 1970, 9000
 
 
@@ -164,7 +165,7 @@ class _Run(msgspec.Struct):
 
 
 def read_events(text: bytes, where: str) -> RunEvents:
-    """All documents of a run that are whole; `where` they stand is said of every line that is none."""
+    """All valid documents of a run; `source` is named in the message about every other line."""
     told: list[RunEvent | RunEnd | RunStanding] = []
     dropped: list[str] = []
     for number, each in enumerate(text.split(b"\n"), 1):
@@ -179,14 +180,14 @@ def read_events(text: bytes, where: str) -> RunEvents:
 
 
 def standing_line(standing: RunStanding) -> str:
-    """With its line end."""
+    """The line, with its line end."""
     head = {"apiVersion": API_VERSION, "kind": DRAIN_RUN_STANDING}
     given = {key: value for key, value in msgspec.to_builtins(standing).items() if value not in _LEFT_OUT}
     return json.dumps({**head, **given}, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
 class _EventLinesStrange(ValueError):
-    """A line that tells nothing of a run; the message says why."""
+    """A line that is not a document of a run; the message gives the reason."""
 
 
 def _document(text: bytes) -> RunEvent | RunEnd | RunStanding:
@@ -247,18 +248,18 @@ def _seconds(value: float) -> float:
     return value
 
 
-# What a snapshot says of itself, as the JSON in it, and back.
+# The manifest of a snapshot as JSON.
 
 
 KIND = "SnapshotManifest"
 
 
 class BadManifest(ValueError):
-    """The text says nothing of a snapshot; the message says why."""
+    """The text is not a manifest of a snapshot; the message gives the reason."""
 
 
 class NewerFormat(BadManifest):
-    """A newer tool wrote it."""
+    """A newer version of the tool wrote it."""
 
 
 def written(snapshot: Snapshot) -> bytes:
@@ -275,10 +276,11 @@ def written(snapshot: Snapshot) -> bytes:
 
 
 def read(text: bytes) -> Snapshot:
-    """
+    """Parse a manifest.
+
     Raises:
-        NewerFormat: as it says.
-        BadManifest: it is something else.
+        NewerFormat: a newer version wrote it.
+        InvalidManifest: it is no manifest.
     """
     try:
         body = msgspec.json.decode(text)
@@ -296,7 +298,7 @@ def read(text: bytes) -> Snapshot:
         raise BadManifest(f"{type(error).__name__}: {error}") from error
 
 
-# What is kept on this machine of a thing whose class says its form.
+# Values that are cached on this machine, in the form of their class, with a version.
 
 
 T = TypeVar("T")
@@ -312,7 +314,7 @@ def kept(version: int, of: object) -> bytes:
 
 
 def kept_in(content: bytes, version: int, form: type[T]) -> T | None:
-    """None: it is not what `kept` makes of one in that version."""
+    """The value; None if `write_versioned` did not write it in that version."""
     of: Any = _Kept
     try:
         found: _Kept[T] = msgspec.json.decode(content, type=of[form])

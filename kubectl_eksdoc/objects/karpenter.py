@@ -1,7 +1,7 @@
-"""Karpenter's NodePools, EC2NodeClasses and Events of interruptions; and how each kind that is read becomes facts.
+"""Decoder of Karpenter's NodePools, EC2NodeClasses and interruption Events; and the table of decoders of all kinds.
 
-Source of the shapes: karpenter v1.14.1 and v0.37 (karpenter.sh and karpenter.k8s.aws, v1 and v1beta1, alike in what is
-read here). AWSNodeTemplate and Provisioner, which came before, are not read.
+Source of the shapes: karpenter v1.14.1 and v0.37 (karpenter.sh and karpenter.k8s.aws, v1 and v1beta1, equal in the
+fields read here). The older AWSNodeTemplate and Provisioner are not read.
 """
 
 from __future__ import annotations
@@ -75,21 +75,21 @@ class NodeClassObject(Object):
 
 
 def node_pool(given: NodePoolObject, share: SharedTexts) -> NodePool:
-    """The fact."""
+    """Build the `NodePool` fact."""
     meta, spec = given.metadata or Meta(), given.spec or NodePoolSpec()
     limits = tuple(sorted((share.text(k), share.text(str(v))) for k, v in (spec.limits or {}).items()))
     return NodePool(share.text(meta.name), limits, _class_of(spec, share))
 
 
 def _class_of(spec: NodePoolSpec, share: SharedTexts) -> str:
-    """v1beta1 may leave out the kind: it knows one only."""
+    """v1beta1 may omit the kind, because it has only one."""
     template = spec.template or ClaimTemplate()
     ref = (template.spec or _ClaimSpec()).node_class_ref or ClassRef()
     return share.text(ref.name) if ref.kind in (None, "", kinds.NODE_CLASSES.kind) else ""
 
 
 def node_class(given: NodeClassObject, share: SharedTexts) -> NodeClass:
-    """The fact."""
+    """Build the `NodeClass` fact."""
     meta, spec = given.metadata or Meta(), given.spec or NodeClassSpec()
     amis = tuple(filter(None, (_ami(term) for term in spec.ami_selector_terms or ())))
     said = _said(spec.metadata_options or MetadataForm(), share)
@@ -110,7 +110,7 @@ def _switch(text: str | None) -> bool | None:
 
 
 def _ami(term: AmiTerm) -> str:
-    """All that it says, since all of it must hold."""
+    """All fields of the term, because all of them must match."""
     said = {
         "alias": term.alias,
         "id": term.id,
@@ -138,7 +138,7 @@ REASONS = (
 
 
 def spot_event(doc: Doc) -> SpotEvent | None:
-    """None where it is about something else, or not written as an Event."""
+    """None if it is about another object, or is not a valid Event."""
     reason, about = doc.get("reason"), at(doc, "involvedObject")
     if reason not in REASONS or not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return None
@@ -149,11 +149,11 @@ def spot_event(doc: Doc) -> SpotEvent | None:
     return SpotEvent(reason, "", when, about["name"]) if about.get("kind") == "NodeClaim" else None
 
 
-# For every kind this tool reads: its struct, its projection, and the tuple of `Cluster` its facts go to.
+# For every kind that is read: its struct, its projection, and the field of `Cluster` for its facts.
 
 
 Projection = Callable[[Any, SharedTexts], Any]
-"""A struct to its fact (for webhooks: a tuple of them)."""
+"""Turns a struct into its fact (for webhooks: a tuple of facts)."""
 
 
 @frozen

@@ -1,8 +1,8 @@
-"""Which objects are in the text of a manifest: YAML documents, JSON, and Lists of them.
+"""Parser of manifests: which objects are in YAML documents, JSON, and Lists of them; also in Helm releases.
 
-Only what stands at ``apiVersion``, ``kind`` and ``metadata`` is held, event by event: no value is made, no tag makes an
-object, and aliases grow nothing. Documents are cut where a line begins with ``---``, as kubectl and Helm cut them
-(apimachinery pkg/util/yaml; helm pkg/releaseutil), so that one that cannot be read hides no other.
+Only ``apiVersion``, ``kind`` and ``metadata`` are kept, event by event: no other value is built, no tag creates an
+object, and aliases do not expand. Documents are split at lines that begin with ``---``, as kubectl and Helm do
+(apimachinery pkg/util/yaml; helm pkg/releaseutil), so that one unreadable document does not hide others.
 """
 
 from __future__ import annotations
@@ -37,29 +37,31 @@ from .single import NoJson, decode
 from .structs import Lean
 
 DEEPEST = 50
-"""Levels of Lists in Lists, of which kubectl makes one."""
+"""Levels of Lists in Lists; kubectl creates one."""
 
 _MARK = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*\Z")
 _TEMPLATE = "{{"
 _OWN_LINE = re.compile(r"^\{\{", re.MULTILINE)
-"""What makes whole objects; ``{{ toYaml .Values.more }}`` alone is valid YAML, a mapping of mappings."""
+"""Template lines that render whole objects; ``{{ toYaml .Values.more }}`` alone is valid YAML, a mapping of
+mappings."""
 _MADE = re.compile(r"^\{\{-?\s*(?:include|template|tpl|toYaml)\b", re.MULTILINE)
 _CONTROL = re.compile(
     r"^[ \t]*\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*|\$\w*\s*:?=)(?:(?!\}\}).)*\}\}[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
-"""A line of a template that decides which parts are made, and makes none."""
+"""A template line that controls which parts are rendered, and renders none itself."""
 _SAID = re.compile(r"""^(apiVersion|kind):[ \t]*(["']?)([^\s"'#]+)\2[ \t]*(?:#.*)?$""", re.MULTILINE)
-"""At the margin of a template: an object's own."""
+"""At the margin of a template: a field of the object itself."""
 _NAME = re.compile(r"^metadata:[ \t]*\r?\n(?:[ \t]+.*\n)*?[ \t]+name:[ \t]*([a-z0-9.-]+)[ \t]*$", re.MULTILINE)
 _VERSION = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-"""What can be served at all; ``${API}``, ``$(API)`` and ``"{{ .Values.api }}"`` are valid YAML, and no version."""
+"""Valid kinds; ``${API}``, ``$(API)`` and ``"{{ .Values.api }}"`` are valid YAML, but no versions."""
 
 
 def manifest_of(text: str, path: str = "") -> ManifestText:
-    """Each object with a kind; documents without one, as values and charts, are none. What cannot be read is named."""
+    """Every object with a kind; documents without one, such as values and charts, are ignored. Unreadable parts are
+    named."""
     found = _Found()
     for at_line, part in _parts(text):
         template, before = _TEMPLATE in part, (len(found.documents), len(found.unread))
@@ -67,7 +69,7 @@ def manifest_of(text: str, path: str = "") -> ManifestText:
             for root, line in _roots(part):
                 for of, why, within in _objects(root, "", "", DEEPEST, set()):
                     first = at_line + (line if within is None else within) + 1
-                    if why and (path or of is None):  # of a release nobody applies more than Helm does
+                    if why and (path or of is None):  # a release is applied only by Helm
                         found.unread.append(Unread(first, why, template))
                     if of is not None:
                         found.documents.append(Document(of, first))
@@ -76,7 +78,7 @@ def manifest_of(text: str, path: str = "") -> ManifestText:
                 first = part.count("\n", 0, next(_SAID.finditer(part)).start())
                 found.documents.append(Document(of, at_line + first + 1))
             else:
-                line = min(error.line, part.rstrip().count("\n"))  # at its end the parser is a line further
+                line = min(error.line, part.rstrip().count("\n"))  # at the end of the text the parser is one line ahead
                 found.unread.append(Unread(at_line + line + 1, str(error), template))
         makes = _OWN_LINE if before == (len(found.documents), len(found.unread)) else _MADE
         if before[1] == len(found.unread) and makes.search(part):
@@ -85,7 +87,7 @@ def manifest_of(text: str, path: str = "") -> ManifestText:
 
 
 class _NotReadable(ValueError):
-    """Why, in a clause; `line` from 0, within the part."""
+    """The message is the reason, a clause; `line` from 0, within the document."""
 
     def __init__(self, why: str, line: int = 0) -> None:
         super().__init__(why)
@@ -99,7 +101,7 @@ class _Found:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """Each with the number of lines before it; those without content are left out."""
+    """Each document with the number of lines before it; documents without content are left out."""
     begin = line = 0
     marks = [*(each.start() for each in _MARK.finditer(text)), len(text)]
     for end in marks:
@@ -112,8 +114,8 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _literal(part: str) -> ObjectName | None:
-    """What a template makes that is no YAML before Helm has made it so: its one apiVersion and its one kind, as they
-    stand there. Of two versions which one is made, only Helm knows."""
+    """The object in a template that is not YAML before Helm renders it: its only apiVersion and its only kind, as
+    written. With two versions, only Helm knows which one is rendered."""
     said = {(each.group(1), each.group(3)) for each in _SAID.finditer(part)}
     told = dict(said)
     version, kind = told.get("apiVersion", ""), told.get("kind", "")
@@ -126,8 +128,9 @@ def _literal(part: str) -> ObjectName | None:
 def _objects(
     root: Any, version: str, kind: str, deepest: int, seen: set[tuple[int, str, str]]
 ) -> Iterator[tuple[ObjectName | None, str, int | None]]:
-    """`version` and `kind` are those that its List tells; the second of three is why it cannot be told which it is, the
-    third its line, as far as that is known. `seen`: by aliases a short text has the same Lists millions of times."""
+    """`version` and `kind` come from the enclosing List. Yields the name, the reason why it cannot be identified, and
+    its line, as far as each is known. `seen`: with aliases, a short text can contain the same Lists millions of times.
+    """
     if isinstance(root, list) and any(isinstance(each, dict) and each.get("kind") for each in root):
         yield None, "it is a sequence of objects, which kubectl does not take: make it the items of a List", None
     if not isinstance(root, dict) or (at := (id(root), version, kind)) in seen:
@@ -154,8 +157,8 @@ def _objects(
 
 
 def _within(root: Mapping[Any, Any], version: str, kind: str) -> str:
-    """What of it is not judged: what makes objects, or holds some to be applied later. Programs read configuration of
-    their own from ConfigMaps."""
+    """Why its content is not checked: it is a template, or holds objects that are applied later. ConfigMaps that hold
+    configuration of other programs are ignored."""
     if kind == "Template" and version in ("v1", "template.openshift.io/v1"):
         return "what is made of a Template is not judged: check what oc process prints"
     data = root.get("data")
@@ -167,7 +170,7 @@ def _within(root: Mapping[Any, Any], version: str, kind: str) -> str:
 
 
 def _unnamed(root: Mapping[Any, Any], version: str, kind: str) -> str:
-    """Why it cannot be told which version of which kind it is; "" where it can, or where it is no object."""
+    """Why its version and kind cannot be identified; "" if they can, or if it is not an object."""
     if not kind:
         if _MERGE in root:
             return "it takes its kind from another part of the text (<<), which is not read here"
@@ -182,7 +185,7 @@ def _unnamed(root: Mapping[Any, Any], version: str, kind: str) -> str:
 
 
 def _roots(part: str) -> Iterator[tuple[Any, int]]:
-    """What each document of the part holds of what is looked for, and its line; JSON where it is no YAML, too."""
+    """The relevant part of each document, and its line; text that is not YAML is parsed as JSON."""
     import yaml
 
     try:
@@ -199,7 +202,7 @@ def _roots(part: str) -> Iterator[tuple[Any, int]]:
 
 
 def _json(part: str) -> Iterator[tuple[Any, int]]:
-    """One after the other, as kubectl takes them; tabs, and characters written in two halves, are no YAML."""
+    """JSON documents one after the other, as kubectl accepts them; tabs, and surrogate pairs, are not YAML."""
     at, decoder = 0, json.JSONDecoder()
     while (rest := _SPACE.match(part, at)) is not None and rest.end() < len(part):
         line = part.count("\n", 0, rest.end())
@@ -213,14 +216,14 @@ def _json(part: str) -> Iterator[tuple[Any, int]]:
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MERGE = "<<"
 _LINE = None
-"""The key, which no text can have, of an object's first line, from 0."""
+"""Key of an object's first line, from 0; no text can have this key."""
 _SAYS = frozenset({"kind", "apiVersion", _MERGE})
 _NULLS = ("", "~", "null", "Null", "NULL")
 _META: Mapping[str, Any] = {"name": None, "namespace": None}
 
 
 class _Walk:
-    """Through the events of one part. Mutable."""
+    """Walks over the parser events of one document. Mutable."""
 
     def __init__(self, part: str) -> None:
         import yaml
@@ -235,10 +238,10 @@ class _Walk:
             if isinstance(event, self._yaml.DocumentStartEvent):
                 first: Any = next(self._events)
                 made.append((self._node(first, _OBJECT), first.start_mark.line))
-        yield from made  # all of them, or none: what fails later may be read as JSON from its beginning
+        yield from made  # all of them or none: after an error the text may be parsed as JSON from its beginning
 
     def _node(self, event: Any, wanted: Any) -> Any:
-        """What is wanted of it: a text, a mapping with some of its keys, a list, or None of all else."""
+        """The relevant part of a node: a text, a mapping with some of its keys, a list, or None for anything else."""
         yaml = self._yaml
         if isinstance(event, yaml.AliasEvent):
             return self._anchors.get(event.anchor)
@@ -282,7 +285,8 @@ class _Walk:
         return made
 
     def _skip(self, event: Any) -> None:
-        """All that belongs to it; texts with anchors are kept, as one may be named as an apiVersion later."""
+        """Skip a node and everything in it; texts with anchors are kept, because an alias may use one as an apiVersion
+        later."""
         yaml, depth = self._yaml, 0
         while True:
             if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
@@ -298,7 +302,7 @@ class _Walk:
 
 _ITEMS: Mapping[str, Any] = {"items": None}
 _TEXTS: Mapping[str, Any] = {}
-"""Under whatever keys."""
+"""Under any key."""
 _OBJECT: Mapping[str, Any] = {
     "apiVersion": None,
     "kind": None,
@@ -309,20 +313,21 @@ _OBJECT: Mapping[str, Any] = {
 }
 
 
-# Releases of Helm as its Secrets hold them: which objects are in their manifests, and nothing else of what they hold.
+# Helm releases from Secrets: only which objects are in their manifests.
 #
 # Sources: helm pkg/storage/driver/util.go (``release``: base64 of gzip of JSON; text without gzip is read, too) and
 # secrets.go (type ``helm.sh/release.v1``; labels ``owner=helm``, ``name``, ``status``, ``version``, the revision). The
-# API writes the data of a Secret as base64 once more. Values, chart and notes are not even decoded.
+# API encodes the data of a Secret as base64 once more. Values, chart and notes are not decoded.
 
 
 TYPE = "helm.sh/release.v1"
 SELECTOR = "owner=helm"
 LARGEST = 4 << 20
-"""Bytes of a release in its Secret. An API server takes 1 MiB (MaxSecretSize)."""
+"""Bytes of a release in its Secret. An API server accepts 1 MiB (MaxSecretSize)."""
 LARGEST_INFLATED = 64 << 20
 STEEPEST = 300
-"""A release is text that somebody wrote, and its chart once more: gzip makes a tenth to a hundredth of it."""
+"""Maximum compression ratio. A release is text written by users, with its chart: gzip compresses it to a tenth or a
+hundredth."""
 
 _GZIP = b"\x1f\x8b\x08"
 _LABELS = ("owner", "name", "status", "version")
@@ -331,7 +336,7 @@ _DEPLOYED, _UNINSTALLED = "deployed", "uninstalled"
 
 @frozen
 class HelmRevision:
-    """One revision, by the labels of its Secret, which is called `secret`."""
+    """One revision of a release, by the labels of its Secret, whose name is `secret`."""
 
     namespace: str
     name: str
@@ -341,7 +346,7 @@ class HelmRevision:
 
 
 def kept(secret: Doc) -> HelmRevision | None:
-    """None where it is no revision of a release; no more than its metadata is looked at."""
+    """None if it is not a revision of a release; only its metadata is read."""
     namespace, own = (text_at(secret, "metadata", key) for key in ("namespace", "name"))
     owner, name, status, version = (text_at(secret, "metadata", "labels", label) for label in _LABELS)
     if owner != "helm" or not name or not own or not _number(version):
@@ -354,9 +359,9 @@ def _number(text: str) -> bool:
 
 
 def latest(found: Iterable[HelmRevision]) -> tuple[HelmRevision, ...]:
-    """Of each release the revision that the next ``helm upgrade`` starts from: the one that is deployed, else the last,
-    whether it failed or was superseded (helm pkg/action/upgrade.go, prepareUpgrade). What is uninstalled, with its
-    history kept, is in no cluster."""
+    """The current revision of each release, from which the next ``helm upgrade`` starts: the deployed one, else the
+    last, failed or superseded (helm pkg/action/upgrade.go, prepareUpgrade). Uninstalled releases with a kept history
+    are left out: they are not in the cluster."""
     best: dict[tuple[str, str], HelmRevision] = {}
     for each in found:
         key = each.namespace, each.name
@@ -370,7 +375,7 @@ def _rank(each: HelmRevision) -> tuple[bool, int]:
 
 
 def release(of: HelmRevision, secret: Doc) -> HelmRelease:
-    """What the whole Secret holds of it."""
+    """The release in the complete Secret."""
     made = HelmRelease(of.namespace, of.name, of.revision, of.status, ManifestText(""))
     try:
         held = _held(secret)
@@ -381,7 +386,7 @@ def release(of: HelmRevision, secret: Doc) -> HelmRelease:
 
 
 class _HelmReleasesNotReadable(ValueError):
-    """Why, in words that follow the Secret's name; nothing of what it holds."""
+    """The reason, as words that follow the name of the Secret; without any of its content."""
 
 
 class _Hook(Lean):
@@ -421,7 +426,7 @@ def _base64(text: bytes) -> bytes:
 
 
 def _inflated(packed: bytes) -> bytes:
-    """No more of it is made than is allowed, whatever it says of itself."""
+    """The output is limited, whatever the data claims."""
     most = min(LARGEST_INFLATED, max(1 << 20, STEEPEST * len(packed)))
     inflating: Any = zlib.decompressobj(wbits=31)
     try:
@@ -435,13 +440,14 @@ def _inflated(packed: bytes) -> bytes:
     return made
 
 
-# In which versions an object was written: made of its metadata, of which nothing else is kept.
+# API versions in which an object was written: from its metadata, of which nothing else is kept.
 #
 # Source: amazon.written_kinds.
 
 
 def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | None:
-    """`kind` and `api_version` as the server hands it out. None where no sign is of a version that is ever removed."""
+    """`kind` and `api_version` as the server returns them. None if no write record has a version that is ever
+    removed."""
     signs = written({**doc, "kind": kind}, _applied(at(doc, "metadata", "annotations", LAST_APPLIED)))
     if not any(row_of(sign) is not None for sign in signs):
         return None
@@ -451,12 +457,12 @@ def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | Non
 
 
 def has_managed_fields(doc: Doc) -> bool:
-    """Every object of an API server has them; kubectl leaves them out, unless it is told to show them."""
+    """Every object of an API server has them; kubectl omits them unless told to show them."""
     return bool(at(doc, "metadata", "managedFields"))
 
 
 def _applied(text: Any) -> Any:
-    """Of the manifest, its version and kind alone; None where there is none."""
+    """Version and kind of the last applied manifest; None if there is none."""
     if not isinstance(text, str):
         return None
     try:

@@ -1,4 +1,5 @@
-"""Services and what sends to them, webhooks, APIServices, CustomResourceDefinitions, and small kinds as namespaces."""
+"""Decoder of Services, EndpointSlices, TargetGroupBindings, webhooks, APIServices, CustomResourceDefinitions, and small
+kinds such as Namespaces."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from .structs import (
 
 SERVICE_OF_SLICE = "kubernetes.io/service-name"
 HTTPS = 443
-"""The port of a Service that is called where none is said."""
+"""Default port of a Service that the API server calls."""
 
 
 class ServiceAnnotations(Lean):
@@ -111,7 +112,7 @@ class RuleEntry(Lean):
 
 
 class MatchCondition(Lean):
-    """Its presence is all that counts."""
+    """Only its presence counts."""
 
 
 class WebhookEntry(Lean):
@@ -129,7 +130,7 @@ class WebhooksObject(Object):
 
 
 def service(given: ServiceObject, share: SharedTexts) -> Service:
-    """The fact."""
+    """Build the `Service` fact."""
     meta, spec = given.metadata or ServiceMeta(), given.spec or ServiceSpec()
     notes = meta.annotations or ServiceAnnotations()
     kind = share.text(spec.type) or "ClusterIP"
@@ -146,17 +147,17 @@ def service(given: ServiceObject, share: SharedTexts) -> Service:
 
 
 def _ip_targets(notes: ServiceAnnotations) -> bool:
-    """As the AWS load balancer controller reads them (docs/guide/service/annotations.md)."""
+    """As the AWS Load Balancer Controller reads the annotations (docs/guide/service/annotations.md)."""
     return notes.target_type == "ip" or notes.balancer_type == "nlb-ip"
 
 
 def endpoint_slice(given: SliceObject, share: SharedTexts) -> EndpointSlice:
-    """The fact.
+    """Build the `EndpointSlice` fact.
 
-    An absent ready condition is to be taken as ready (discovery.k8s.io/v1 EndpointConditions).
+    A missing ready condition counts as ready (discovery.k8s.io/v1 EndpointConditions).
 
     Raises:
-        RawError: a part that is decoded late has a wrong type.
+        RawError: a lazily decoded part has a wrong type.
     """
     meta = given.metadata or Meta()
     return EndpointSlice(
@@ -175,7 +176,7 @@ def _endpoint(given: EndpointEntry, share: SharedTexts) -> Endpoint:
 
 
 def target_group_binding(given: BindingObject, share: SharedTexts) -> TargetGroupBinding:
-    """The fact."""
+    """Build the `TargetGroupBinding` fact."""
     meta, spec = given.metadata or Meta(), given.spec or BindingSpec()
     return TargetGroupBinding(
         namespace=share.text(meta.namespace),
@@ -189,7 +190,7 @@ def target_group_binding(given: BindingObject, share: SharedTexts) -> TargetGrou
 def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[Webhook, ...]:
     """One fact per webhook of the configuration, in its order.
 
-    Absent failurePolicy means Fail and an absent selector everything (admissionregistration.k8s.io/v1).
+    A missing failurePolicy means Fail, and a missing selector matches everything (admissionregistration.k8s.io/v1).
     """
     meta, text = given.metadata or Meta(), share.text
     found = []
@@ -220,7 +221,7 @@ def _rule(given: RuleEntry, share: SharedTexts) -> WebhookRule:
     return WebhookRule(operations, groups, share.texts(given.resources), share.text(given.scope) or "*")
 
 
-# Small kinds: namespaces, priority classes, leases, what vpc-cni goes by.
+# Small kinds: Namespaces, PriorityClasses, Leases, and configuration of vpc-cni.
 
 
 class NamespaceStatus(Lean):
@@ -250,7 +251,7 @@ class LeaseObject(Object):
 
 
 def namespace(given: NamespaceObject, share: SharedTexts) -> Namespace:
-    """The fact.
+    """Build the `Namespace` fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
@@ -261,27 +262,27 @@ def namespace(given: NamespaceObject, share: SharedTexts) -> Namespace:
 
 
 def priority_class(given: PriorityObject, share: SharedTexts) -> PriorityClass:
-    """The fact."""
+    """Build the `PriorityClass` fact."""
     meta = given.metadata or Meta()
     preempts = given.preemption_policy != "Never"
     return PriorityClass(share.text(meta.name), given.value or 0, preempts)
 
 
 def lease(given: LeaseObject, share: SharedTexts) -> Lease:
-    """The fact."""
+    """Build the `Lease` fact."""
     meta, spec = given.metadata or Meta(), given.spec or LeaseSpec()
     holder = share.text(spec.holder_identity)
     return Lease(share.text(meta.namespace), share.text(meta.name), holder, spec.renew_time)
 
 
 def security_group_policy(given: Object, share: SharedTexts) -> SecurityGroupPolicy:
-    """The fact."""
+    """Build the `SecurityGroupPolicy` fact."""
     meta = given.metadata or Meta()
     return SecurityGroupPolicy(share.text(meta.namespace), share.text(meta.name))
 
 
 def eni_config(given: Object, share: SharedTexts) -> EniConfig:
-    """The fact."""
+    """Build the `EniConfig` fact."""
     meta = given.metadata or Meta()
     return EniConfig(share.text(meta.name))
 
@@ -340,7 +341,7 @@ class DefinitionObject(Object):
 
 
 def api_service(given: ApiServiceObject, share: SharedTexts) -> ApiService:
-    """The fact."""
+    """Build the `ApiService` fact."""
     meta, spec = given.metadata or Meta(), given.spec or ApiServiceSpec()
     conditions = given.status.conditions if given.status else None
     told, text = condition(conditions, "Available") or Condition(), share.text
@@ -356,7 +357,7 @@ def api_service(given: ApiServiceObject, share: SharedTexts) -> ApiService:
 
 
 def definition(given: DefinitionObject, share: SharedTexts) -> Definition:
-    """The fact."""
+    """Build the `CustomResourceDefinition` fact."""
     meta, spec, status = given.metadata or Meta(), given.spec or DefinitionSpec(), given.status or DefinitionStatus()
     text = share.text
     return Definition(

@@ -1,4 +1,4 @@
-"""Nodes, and what they tell about whose cluster this is."""
+"""Decoder of nodes, of the cluster's identity from their labels, and of kured's reboot locks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NodeStatus(Lean):
 
 
 class NodeNotes(Lean, rename={"run": run_notes.RUN, "prior": run_notes.PRIOR, "rebooting": REBOOT_IN_PROGRESS}):
-    """The annotations that are judged; the others are never decoded."""
+    """The annotations that are evaluated; others are never decoded."""
 
     run: str | None = None
     prior: str | None = None
@@ -65,10 +65,10 @@ class NodeObject(Object):
 
 
 def node(given: NodeObject, share: SharedTexts) -> Node:
-    """The fact.
+    """Build the `Node` fact.
 
     Raises:
-        RawError: a part that is decoded late has a wrong type.
+        RawError: a lazily decoded part has a wrong type.
     """
     meta, spec, status = given.metadata or NodeMeta(), given.spec or NodeSpec(), given.status or NodeStatus()
     info, text = status.node_info or NodeInfo(), share.text
@@ -103,7 +103,7 @@ def _judged(noted: NodeNotes | None) -> dict[str, str]:
 
 
 def _note(noted: NodeNotes) -> RunNote | None:
-    """None where no run of ours has changed it; people may have written anything."""
+    """None if no run of this tool has changed the node; users may have written anything."""
     if not noted.run or not is_run_id(noted.run):
         return None
     try:
@@ -118,7 +118,7 @@ def _note(noted: NodeNotes) -> RunNote | None:
 
 
 def identity_from(nodes: Iterable[Node]) -> Identity:
-    """What the nodes' labels say of their cluster; "" for what they do not say, or disagree about.
+    """The cluster's identity according to the nodes' labels; "" for values that are missing or differ.
 
     Nodes without the label do not count: Fargate and Karpenter nodes have no eksctl label.
     """
@@ -134,7 +134,7 @@ def _only(values: set[str]) -> str:
     return told.pop() if len(told) == 1 else ""
 
 
-# kured's lock, as it is written on its DaemonSet: of one node, or of several where kured has a --concurrency.
+# kured's lock, as written on its DaemonSet: for one node, or for several if kured has a --concurrency.
 #
 # Source: kubereboot/kured pkg/daemonsetlock/daemonsetlock.go (LockAnnotationValue, multiLockAnnotationValue).
 
@@ -156,7 +156,7 @@ _decode = msgspec.json.Decoder(_Locks).decode
 
 
 def reboot_locks(written: str | None) -> tuple[RebootLock, ...]:
-    """Those that are held, expired ones among them; none where kured itself could not read it."""
+    """The locks that are held, including expired ones; none if kured itself could not read the annotation."""
     if not written:
         return ()
     try:

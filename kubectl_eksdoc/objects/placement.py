@@ -1,6 +1,7 @@
-"""Where a pod may run, out of its spec: decided once for each different set of bytes, since replicas repeat them.
+"""Decoder of a pod's placement (requests, node affinity, topology spread): each different set of bytes is decoded once,
+because replicas repeat them.
 
-Whole containers cannot be the key: each pod mounts its own service account token. Their resources and ports can.
+Whole containers cannot be the cache key: each pod mounts its own service account token. Their resources and ports can.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from .structs import (
     selector,
 )
 
-# What a pod's spec says about nodes and other pods: selectors, required affinity terms, spread constraints.
+# Node selectors, required affinity terms and topology spread constraints in a pod's spec.
 
 
 class AffinityTerm(Lean):
@@ -70,7 +71,7 @@ class PodTermsEntry(Lean, rename={"required": "requiredDuringSchedulingIgnoredDu
 
 
 class AffinityEntry(Lean):
-    """spec.affinity; what is only preferred decides nothing and is skipped."""
+    """spec.affinity; preferred terms have no effect here and are skipped."""
 
     node_affinity: NodeAffinityEntry | None = None
     pod_affinity: PodTermsEntry | None = None
@@ -89,7 +90,7 @@ class SpreadEntry(Lean):
 
 
 def node_terms(given: NodeSelector | None, share: InternedTexts) -> tuple[NodeTerm, ...] | None:
-    """None where there is no node selector at all, which is not the same as one without terms."""
+    """None if there is no node selector, which differs from one without terms."""
     if given is None:
         return None
     return tuple(
@@ -103,7 +104,7 @@ def pod_terms(given: PodTermsEntry | None, share: InternedTexts) -> tuple[PodTer
 
 
 def spreads(given: list[SpreadEntry], share: InternedTexts) -> tuple[Spread, ...]:
-    """The constraints that forbid; ScheduleAnyway only prefers."""
+    """Only the constraints with DoNotSchedule; ScheduleAnyway is only a preference."""
     return tuple(
         Spread(
             topology_key=share.text(c.topology_key),
@@ -136,7 +137,7 @@ def _requirements(given: list[Expression] | None, share: InternedTexts) -> tuple
     return tuple(Requirement(text(e.key), text(e.operator), share.texts(e.values)) for e in given or ())
 
 
-# What a pod's containers ask for, added up as the scheduler adds it, and what a node has to give.
+# Resource requests of a pod, summed like the scheduler does, and allocatable resources of a node.
 
 
 Quantity = str | int | float
@@ -151,7 +152,7 @@ def amounts(given: Mapping[str, Quantity | None], path: str) -> Amounts:
     """Billionths of each resource.
 
     Raises:
-        RawError: one of them is not an amount.
+        RawError: one of them is not a quantity.
     """
     found = {}
     for name, text in given.items():
@@ -165,10 +166,11 @@ def amounts(given: Mapping[str, Quantity | None], path: str) -> Amounts:
 def requests(
     containers: Iterable[Amounts], inits: Iterable[tuple[Amounts, bool]], pod: Amounts, overhead: Amounts
 ) -> Requests:
-    """What the pod takes off a node; `inits` are in their order, each with whether it keeps running (a sidecar).
+    """The resources that the pod takes from a node; init containers are in their order, each with whether it is a
+    sidecar.
 
-    As ``PodRequests`` of component-helpers/resource/helpers.go: containers run together, init containers one after
-    the other beside the sidecars started before them; requests of the pod itself replace the sum; overhead is on top.
+    As ``PodRequests`` of component-helpers/resource/helpers.go: containers run together, init containers one after the
+    other beside the sidecars started before them; pod-level requests replace the sum; overhead is added.
     """
     total: dict[str, int] = {}
     for each in containers:
@@ -197,17 +199,18 @@ def requests(
 
 
 def allocatable(given: Amounts) -> dict[str, int]:
-    """Cpu in millicores, everything else in whole units."""
+    """CPU in millicores, everything else in whole units."""
     return {name: millis(amount) if name == CPU else wholes(amount) for name, amount in given.items()}
 
 
 def is_scalar(name: str) -> bool:
-    """Whether the scheduler counts it by its name (``IsScalarResourceName``): huge pages and what has a domain."""
+    """Whether the scheduler counts the resource by name (``IsScalarResourceName``): huge pages and resources with a
+    domain."""
     return name.startswith((HUGE_PAGES, "attachable-volumes-")) or ("/" in name and not name.startswith("requests."))
 
 
 def _for_pods(name: str) -> bool:
-    """Resources that may be asked for by the pod as a whole (``IsSupportedPodLevelResource``)."""
+    """Whether the resource can be requested for the pod as a whole (``IsSupportedPodLevelResource``)."""
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
 
@@ -237,7 +240,7 @@ class ContainerEntry(Calling):
 
 
 class PlacingSpec(Lean):
-    """The part of a pod's spec that is read here."""
+    """The part of a pod's spec that is decoded here."""
 
     containers: list[ContainerEntry] | None = None
     init_containers: list[ContainerEntry] | None = None
@@ -262,11 +265,11 @@ class PortEntry(Lean):
 
 
 class _Present(Lean):
-    """An entry of which only its presence counts."""
+    """An entry of which only the presence counts."""
 
 
 class PlacementDecoder:
-    """The placements of one observation."""
+    """Decodes the placements of one observation."""
 
     __slots__ = ("_affinity", "_claims", "_gates", "_known", "_overhead", "_own", "_pool", "_ports",
                  "_selector", "_share", "_spread", "_sums")  # fmt: skip
@@ -301,7 +304,7 @@ class PlacementDecoder:
         """The placement of that spec.
 
         Raises:
-            RawError: a part that is decoded late has a wrong type, or an amount is none.
+            RawError: a lazily decoded part has a wrong type, or a quantity is invalid.
         """
         containers = spec.containers
         if (
@@ -318,7 +321,7 @@ class PlacementDecoder:
         ):
             (only,) = containers
             key: object = bytes(only.resources)
-            # What only prefers is another text in each workload, and the same as none.
+            # Preferred terms differ between workloads, and are equal to no terms.
             demands = spec.affinity is not NO_RAW and self._affinity(spec.affinity) is not NO_DEMAND
             if demands or only.ports is not NO_RAW:
                 key = (key, bytes(only.ports), bytes(spec.affinity) if demands else b"")
@@ -357,7 +360,7 @@ class PlacementDecoder:
         return NOWHERE_SPECIAL if placement == NOWHERE_SPECIAL else self._one(placement)
 
     def _one(self, value: T) -> T:
-        """The one value equal to it: what differs in its bytes, or in a part, can be equal all the same."""
+        """The shared value equal to it: values can be equal although their bytes differ."""
         return self._pool.setdefault(value, value)  # type: ignore[no-any-return]
 
     def _pairs(self, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
@@ -379,7 +382,7 @@ class PlacementDecoder:
 
 
 def _mixed_key(spec: PlacingSpec) -> object:
-    """All the bytes that decide, each with what it belongs to."""
+    """All bytes that decide, each with the part they belong to."""
     parts: list[object] = [spec.scheduler_name]
     for each in spec.containers or ():
         parts += (bytes(each.resources), bytes(each.ports))

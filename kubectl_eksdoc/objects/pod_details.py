@@ -1,4 +1,4 @@
-"""What few pods have, decoded from parts of their specs: hostPaths and sockets, branch interfaces, calls to AWS."""
+"""Decoder of details that few pods have: hostPaths and sockets, branch interfaces, and AWS access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Container(Lean):
 
 
 class HostingSpec(Lean):
-    """The part of a template's spec that is read here."""
+    """The part of a template's spec that is decoded here."""
 
     volumes: msgspec.Raw = NO_RAW
     containers: msgspec.Raw = NO_RAW
@@ -45,7 +45,8 @@ _SOCKET = ".sock"
 
 
 class HostPaths:
-    """The host files of one observation. Most templates have no hostPath: of those the containers are not decoded."""
+    """Decodes the host files of one observation. Most templates have no hostPath, and their containers are
+    not decoded."""
 
     __slots__ = ("_pool", "_share", "_volumes", "_words")
 
@@ -61,9 +62,10 @@ class HostPaths:
         )
 
     def __call__(self, spec: HostingSpec) -> HostFiles:
-        """
+        """The host files of a template.
+
         Raises:
-            RawError: a part that is decoded late has a wrong type.
+            RawError: a lazily decoded part has a wrong type.
         """
         volumes = self._volumes(spec.volumes) if spec.volumes is not NO_RAW else ()
         if not volumes:
@@ -92,11 +94,11 @@ def _words(of: _Container) -> Iterator[str]:
     yield from (variable.value for variable in of.env or () if variable.value)
 
 
-# The branch interfaces of pods with security groups of their own, out of their annotation and their probes.
+# Branch interfaces of pods with security groups of their own, from their annotation and their probes.
 
 
 class Probing(Lean):
-    """What of a container asks whether it lives, left as it is until it is looked at."""
+    """The probes of a container, raw until they are needed."""
 
     name: str | None = None
     readiness_probe: msgspec.Raw = NO_RAW
@@ -110,7 +112,7 @@ class _Interface(Lean):
 
 
 class _Probe(Lean):
-    """Of the ways only the presence counts."""
+    """Only the presence of each method counts."""
 
     http_get: msgspec.Raw = NO_RAW
     tcp_socket: msgspec.Raw = NO_RAW
@@ -124,7 +126,7 @@ _probe = msgspec.json.Decoder(_Probe | None)
 
 
 def branch(address: str, noted: str | None, containers: Iterable[Probing]) -> Branch:
-    """`noted`: the annotation's text; one that is not what the controller writes counts as none.
+    """`annotation`: its text; one that the controller did not write counts as none.
 
     Raises:
         RawError: a probe has a wrong type.
@@ -133,7 +135,7 @@ def branch(address: str, noted: str | None, containers: Iterable[Probing]) -> Br
 
 
 def _interface(noted: str | None, address: str) -> str:
-    """Its address of the family that the pod's is of: in a cluster with IPv6 an interface has both."""
+    """The interface's address of the same family as the pod's: in an IPv6 cluster an interface has both."""
     try:
         found = _interfaces.decode(noted or "[]")
     except (msgspec.MsgspecError, RecursionError):
@@ -160,16 +162,16 @@ def _probes(container: Probing) -> Iterator[Probe]:
             continue
         ways = (("httpGet", decoded.http_get), ("tcpSocket", decoded.tcp_socket), ("grpc", decoded.grpc))
         by = next((way for way, said in ways if bytes(said) not in (b"", b"null")), "")
-        if by:  # an exec probe runs inside
-            # Defaults as core/v1 Probe says; the server has filled them in, a dump by hand may lack them.
+        if by:  # an exec probe runs inside the container
+            # Defaults of core/v1 Probe; the server has filled them in, a dump written by hand may lack them.
             yield Probe(container.name or "", asks, by, decoded.period_seconds or 10, decoded.failure_threshold or 3)
 
 
-# With what a pod calls AWS: its network, its service account, the variables that give it a role, its images.
+# How a pod calls AWS: its network, its service account, the variables that give it a role, its images.
 
 
 class Calling(Probing):
-    """What of a container tells it; its variables are searched, not decoded: most have none that matter."""
+    """The container fields for this; variables are searched, not decoded: few of them matter."""
 
     image: str | None = None
     env: msgspec.Raw = NO_RAW
@@ -180,7 +182,7 @@ _NAMES = {
     b"AWS_CONTAINER_CREDENTIALS_FULL_URI": RoleBy.POD_IDENTITY,
     b"AWS_ACCESS_KEY_ID": RoleBy.KEYS,
 }
-# As names only: inside a value quotes are escaped, so nothing else matches.
+# Only as names: inside a value quotes are escaped, so nothing else matches.
 _ROLE = re.compile(rb'"name":\s*"(' + b"|".join(_NAMES) + rb')"')
 
 
@@ -206,9 +208,9 @@ _VARIABLES = msgspec.json.Decoder(list[_Variable])
 
 
 def _has_keys(container: Calling) -> bool:
-    """Surely: a key that is optional is there only if somebody has made its Secret, and charts name one that nobody
-    has (aws-ebs-csi-driver, templates/controller.yaml: aws-secret). Without its secret an SDK may ask IMDS all the same
-    (aws-sdk-go-v2, config/resolve_credentials.go: HasKeys)."""
+    """Whether access keys are certainly set. An optional key is set only if its Secret exists, and charts name one that
+    usually does not (aws-ebs-csi-driver, templates/controller.yaml: aws-secret). Without the secret key an SDK may
+    still use IMDS (aws-sdk-go-v2, config/resolve_credentials.go: HasKeys)."""
     if _KEY not in bytes(container.env):
         return False
     try:
@@ -225,7 +227,7 @@ def _optional(given: _From | None) -> bool:
 
 
 class Callers:
-    """The calls of one observation: equal ones are one object. Mutable."""
+    """Decodes the AWS access of the pods of one observation: equal values are one object. Mutable."""
 
     __slots__ = ("_known", "_pool", "_share")
 
@@ -235,7 +237,7 @@ class Callers:
         self._pool: dict[Calls, Calls] = {}
 
     def __call__(self, host_network: bool | None, account: str | None, containers: Sequence[Calling]) -> Calls:
-        if len(containers) == 1:  # as a rule
+        if len(containers) == 1:  # the usual case
             (only,) = containers
             key: object = (host_network, account, only.image, bytes(only.env))
         else:
@@ -248,7 +250,7 @@ class Callers:
     def _learn(self, key: object, host_network: bool, account: str | None, containers: Sequence[Calling]) -> Calls:
         found = {match.group(1) for each in containers for match in _ROLE.finditer(each.env)}
         if _KEY in found and not all(map(_has_keys, containers)):
-            found.discard(_KEY)  # those of one container are not those of another
+            found.discard(_KEY)  # keys of one container are not keys of another
         role = next((by for name, by in _NAMES.items() if name in found), RoleBy.NOBODY)
         text = self._share.text
         calls = Calls(host_network, text(account), role, tuple(text(each.image) for each in containers))

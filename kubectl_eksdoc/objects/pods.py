@@ -1,4 +1,4 @@
-"""Pods: by far the most objects, so this is the code whose speed decides how long a read takes."""
+"""Decoder of pods, by far the most numerous objects: its speed decides how long a read takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .structs import (
     selector,
 )
 
-# One value for what many objects repeat: names, label sets, owners, tolerations, placements.
+# Shared values that many objects repeat: names, label sets, owners, tolerations, placements.
 
 
 class TolerationEntry(Lean):
@@ -92,7 +92,7 @@ class SharedTexts(InternedTexts):
         return {text(k): text(v) for k, v in given.items()}
 
     def _owner(self, references: list[OwnerRef]) -> ControllerOwner | None:
-        """The controller, of which there is at most one (metav1.GetControllerOf)."""
+        """The controller; there is at most one (metav1.GetControllerOf)."""
         text = self.text
         for ref in references:
             if ref.controller:
@@ -108,8 +108,8 @@ class SharedTexts(InternedTexts):
 
 
 class _JudgedAnnotations(Lean):
-    """The annotations that are judged (`model.nodes.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
-    the others are never decoded."""
+    """The annotations that are evaluated (`model.nodes.JUDGED_ANNOTATIONS`), and the one of a branch interface; other
+    annotations are never decoded."""
 
     mirror: str | None = msgspec.field(default=None, name=nodes.MIRROR)
     do_not_disrupt: str | None = msgspec.field(default=None, name=nodes.DO_NOT_DISRUPT)
@@ -140,11 +140,11 @@ class EbsSource(Lean):
 
 
 class Ephemeral(Lean):
-    """Its presence is all that counts: the claim is called ``<pod>-<volume>``."""
+    """Only its presence counts: the claim is called ``<pod>-<volume>``."""
 
 
 class GitRepo(Lean):
-    """Its presence is all that counts."""
+    """Only its presence counts."""
 
 
 class _VolumeEntry(Lean):
@@ -175,7 +175,7 @@ class PodSpec(PlacingSpec):
 
 
 class PodStatus(Lean):
-    """Container statuses stay raw: they are looked at only when the pod is not Ready."""
+    """Container statuses stay raw: they are decoded only if the pod is not Ready."""
 
     phase: str | None = None
     pod_ip: str | None = msgspec.field(default=None, name="podIP")
@@ -207,19 +207,19 @@ _make_pod = quickly(nodes.Pod)
 _NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
 _NO_ANNOTATIONS: dict[str, str] = {}
 _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
-# Searched in the raw text, since decoding all container statuses would double the cost of a pod. The same words
-# inside a message have their quotes escaped, so they do not match.
+# Searched in the raw text, because decoding all container statuses would double the cost of a pod. In a message the
+# quotes are escaped, so they do not match.
 _RESTARTED = re.compile(rb'"restartCount":\s*[1-9]')
 _SECURITY = re.compile(rb'"(appArmorProfile|seLinuxOptions)":\s*\{')
 _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
-"""Why an init container stands still without anything being wrong with it."""
+"""Reasons of a waiting or terminated init container that are no problem."""
 
 
 def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
-    """The fact.
+    """Build the `Pod` fact.
 
     Raises:
-        RawError: a part that is decoded late has a wrong type.
+        RawError: a lazily decoded part has a wrong type.
     """
     meta = given.metadata or _NO_META
     spec = given.spec or _NO_SPEC
@@ -271,7 +271,7 @@ def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
 
 
 def _noted(spec: PodSpec) -> tuple[str, ...]:
-    """In the order of `nodes.NOTED_FIELDS`."""
+    """In the order of `nodes.RELEASE_NOTE_FIELDS`."""
     found = {match.group(1).decode() for match in _SECURITY.finditer(spec.security_context)}
     for each in (*(spec.containers or ()), *(spec.init_containers or ())):
         if each.security_context is not NO_RAW:
@@ -310,7 +310,7 @@ def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tu
             claim = volume.persistent_volume_claim.claim_name or ""
             found.append(nodes.Volume(share.text(name), nodes.VolumeKind.CLAIM, claim))
         elif volume.ephemeral is not None:
-            # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
+            # The ephemeral volume controller uses this name for the claim (k8s.io/component-helpers/storage/ephemeral).
             claim = f"{pod_name}-{name}"
             found.append(nodes.Volume(share.text(name), nodes.VolumeKind.EPHEMERAL, claim))
         elif volume.aws_elastic_block_store is not None:
@@ -320,7 +320,8 @@ def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tu
 
 
 def _why_not_ready(status: PodStatus) -> str:
-    """Why it has no node, else the reason of the first container that stands still, else of the Ready condition."""
+    """Why it has no node, else the reason of the first container that waits or has terminated, else that of the Ready
+    condition."""
     for condition in status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             return ": ".join(text for text in (condition.reason, condition.message) if text)
@@ -335,7 +336,7 @@ def _why_not_ready(status: PodStatus) -> str:
 
 
 def _states(raw: msgspec.Raw, path: str) -> list[str]:
-    """Why each container waits or has ended, "" for one that does neither."""
+    """Why each container waits or has terminated, "" for one that does neither."""
     given = bytes(raw)
     if not given:
         return []

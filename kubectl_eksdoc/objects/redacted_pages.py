@@ -1,4 +1,4 @@
-"""Lists and single objects as they may be written down."""
+"""Redacted lists and single objects for a snapshot."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from .structs import ListOf
 _BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}
 
 _MANY = frozenset((PODS, REPLICA_SETS, ENDPOINT_SLICES, LEASES, NODES))
-"""Of a large cluster these are nearly all: as a whole they are looked through for no more than costs nothing."""
+"""Almost all objects of a large cluster are of these kinds: their encoded pages are searched only for markers that are
+cheap to find."""
 
 
 class SnapshotCleaner:
-    """Cleans what one snapshot is made of. Mutable: it remembers what it has cleaned."""
+    """Redacts the content of one snapshot. Mutable: it caches cleaned values."""
 
     def __init__(self, keep: KeptAnnotations) -> None:
         self._keep = keep
@@ -33,10 +34,10 @@ class SnapshotCleaner:
         self._decoders: dict[tuple[Resource, bool], tuple[KeptShape, Callable[[bytes], Any]]] = {}
 
     def page(self, resource: Resource, body: bytes) -> bytes:
-        """A List of `resource` with its items cleaned, and without a word on pages that follow.
+        """A List of `resource` with cleaned items, and without a continue token.
 
         Raises:
-            BadObject: it is none.
+            InvalidAnswer: it is not a list of the resource.
         """
         form, decode = self._decoder(resource)
         try:
@@ -49,10 +50,10 @@ class SnapshotCleaner:
         return made if resource in _MANY and not suspicious(made) else self._scrubbed(made)
 
     def one(self, resource: Resource, doc: Doc) -> Doc:
-        """A single object, with who owns its fields.
+        """A single object, with its managedFields.
 
         Raises:
-            BadObject: it is none.
+            InvalidAnswer: it is not an object of the resource.
         """
         form, decode = self._decoder(resource, single=True)
         try:
@@ -64,14 +65,15 @@ class SnapshotCleaner:
         return kept
 
     def document(self, of: ObjectName, doc: Doc) -> Doc | Unknown:
-        """As `history`, of whatever kind it is: of one that is not kept its name is."""
+        """As `history`, for any kind: of a kind that is not kept, only the name is."""
         resource = _BY_KIND.get((of.api_version.rpartition("/")[0], of.kind))
         if resource is None:
             return {"metadata": {"name": of.name, "namespace": of.namespace}}
         return self.history(resource, doc)
 
     def history(self, resource: Resource, doc: Doc) -> Doc | Unknown:
-        """As `one`, with what was applied to it by kubectl, cleaned by the same shape. Unknown where it is none."""
+        """As `one`, with kubectl's last-applied configuration, cleaned in the same way. Unknown if it is not an object
+        of the resource."""
         try:
             kept = self.one(resource, doc)
         except BadObject as error:
@@ -81,16 +83,16 @@ class SnapshotCleaner:
             return kept
         try:
             text = msgspec.json.encode(self.one(resource, applied)).decode()
-        except BadObject:  # anybody may write anything there
+        except BadObject:  # a user may write anything there
             return kept
         return with_value(kept, ("metadata", "annotations", LAST_APPLIED), text)
 
     def text(self, text: str) -> str:
-        """Of a log or a message."""
+        """A log or a message."""
         return self._keep.text(text)
 
     def _decoder(self, resource: Resource, single: bool = False) -> tuple[KeptShape, Callable[[bytes], Any]]:
-        """Of its lists, or of a `single` object with who owns its fields."""
+        """The decoder of its lists, or of a `single` object with its managedFields."""
         if (resource, single) not in self._decoders:
             shape = SHAPES[resource].but(metadata=OWNED) if single else SHAPES[resource]
             form = KeptShape(resource.kind, shape, self._cleaners, self._of_json)
@@ -99,15 +101,15 @@ class SnapshotCleaner:
         return self._decoders[resource, single]
 
     def _scrubbed(self, body: bytes) -> bytes:
-        """What is left may hold what is a secret by its form all the same, as an address or a name: seldom."""
+        """Kept fields may still contain a known form of a secret, for example in an address or a name; it is rare."""
         return self._keep.form(body.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
 
 
-# Lists as they are read, handed on cleaned and page by page.
+# Lists, redacted and passed on page by page while they are read.
 
 
 class CleanedLists(Keeper):
-    """A reader fills it; nothing of it stays here. `page` gets each page, `forget` hears of a list that begins anew."""
+    """A reader fills it; it stores nothing. `page` receives each page, `forget` each resource whose list restarts."""
 
     def __init__(
         self, keeping: SnapshotCleaner, page: Callable[[Resource, bytes], None], forget: Callable[[Resource], None]
@@ -118,9 +120,8 @@ class CleanedLists(Keeper):
         self._forget = forget
 
     def add_page(self, resource: Resource, body: bytes) -> None:
-        """
-        Raises:
-            BadObject: it cannot be written down.
+        """Raises:
+        InvalidAnswer: it cannot be written down.
         """
         self._page(resource, self._keeping.page(resource, body))
 

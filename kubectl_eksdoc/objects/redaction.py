@@ -1,4 +1,4 @@
-"""An allow-list of fields as a shape: what it names is kept, what it does not name is left out while it is decoded.
+"""Allow-list of the fields that a snapshot keeps, by kind; other fields are dropped while an object is decoded.
 
 Sources of the names: the OpenAPI documents of Kubernetes 1.36.
 """
@@ -17,18 +17,18 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 
 MOST = 50_000
-"""So many cleaned values of one field are remembered: replicas repeat theirs byte for byte."""
+"""Number of cleaned values that are cached for each field: they are byte for byte equal in replicas."""
 
 _RAW = msgspec.Raw | msgspec.UnsetType
 
 Step = tuple[str, Callable[[Any], None], bool]
-"""A field, what cleans the struct in it, and whether it is a list of such."""
+"""A field, the function that cleans the struct in it, and whether it is a list of structs."""
 
 
 @frozen
 class Shape:
-    """`whole`: fields that are kept as they are, by their JSON names; `cleaned`: those that a cleaner goes over, by its
-    name; `below`: those with a shape of their own, a list of which is `ListShape`."""
+    """The kept fields of an object. `whole`: fields that are kept unchanged, by their JSON names; `cleaned`: fields
+    with the name of their cleaner; `below`: nested objects with kept fields of their own, in a `KeptList` for lists."""
 
     whole: str = ""
     cleaned: Mapping[str, str] = field(default_factory=dict)
@@ -36,25 +36,25 @@ class Shape:
 
     @property
     def to_clean(self) -> bool:
-        """Whether a cleaner goes over anything in it: most of a pod is kept or left out while it is decoded."""
+        """Whether any field in it is cleaned: most of a pod is only kept or dropped during decoding."""
         inner = (each.of if isinstance(each, ListShape) else each for each in self.below.values())
         return bool(self.cleaned) or any(each.to_clean for each in inner)
 
     def but(self, **below: Shape | ListShape) -> Shape:
-        """With more below it, and what was whole of these names no more."""
+        """With additional nested fields, which are no longer kept unchanged."""
         whole = " ".join(name for name in self.whole.split() if name not in below)
         return Shape(whole, self.cleaned, {**self.below, **below})
 
 
 @frozen
 class ListShape:
-    """A list of such."""
+    """A list of such objects."""
 
     of: Shape
 
 
 class KeptShape:
-    """A shape made ready: decodes, cleans and encodes. Mutable: its cleaners remember."""
+    """Decodes, cleans and encodes one kind. Mutable: its cleaners cache values."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class KeptShape:
         cleaners: Mapping[str, Callable[[Any], Any]],
         of_json: Mapping[str, Callable[[bytes], bytes]],
     ) -> None:
-        """`of_json`: cleaners of what seldom repeats, which look at the JSON itself."""
+        """`of_json`: cleaners of values that seldom repeat; they work on the JSON itself."""
         self._once = {each: _once(cleaner) for each, cleaner in cleaners.items()}
         self._once |= {each: _each_time(cleaner) for each, cleaner in of_json.items()}
         self.type, self._clean = self._made(name, shape)
@@ -124,15 +124,15 @@ def _each_time(cleaner: Callable[[bytes], bytes]) -> Callable[[bytes], msgspec.R
     return lambda raw: msgspec.Raw(cleaner(raw))
 
 
-# The fields that can hold a secret, each with what is kept of it. Whatever is not of the form that Kubernetes gives it
-# is left out.
+# Fields that can contain a secret, and the part of each that is kept. A value without the form that Kubernetes defines
+# is dropped.
 
 
 _PORTS = ("port", "scheme", "host", "service")
 
 
 def cleaners(keep: KeptAnnotations) -> Mapping[str, Callable[[Any], Any]]:
-    """By the names that shapes use."""
+    """By the names in `KeptFields.cleaned`."""
     over = _Cleaners(keep)
     return {
         "labels": lambda given: over.texts(given, lambda _, value: keep.form(value)),
@@ -148,8 +148,8 @@ def cleaners(keep: KeptAnnotations) -> Mapping[str, Callable[[Any], Any]]:
 
 
 def told(keep: KeptAnnotations) -> Callable[[bytes], bytes]:
-    """Of JSON, such as conditions, with what may be kept of the messages in it. Most of it has none: then it is not
-    even decoded."""
+    """Cleaner of JSON, such as conditions, that redacts the messages in it. Most values contain none, and are not
+    decoded."""
     known: dict[str, str] = {}
 
     def message(text: str) -> str:
@@ -198,7 +198,7 @@ class _Cleaners:
         return self._keep.words([str(each) for each in given]) if isinstance(given, list) else []
 
     def handler(self, given: Any) -> Any:
-        """A probe, or what is done at a point of a container's life."""
+        """A probe, or a lifecycle handler."""
         if not isinstance(given, dict):
             return None
         kept = {key: each for key, each in given.items() if key not in ("exec", "httpGet")}
@@ -215,7 +215,7 @@ class _Cleaners:
         return {point: self.handler(each) if isinstance(each, dict) else each for point, each in points}
 
 
-# The shapes of the kinds that are read.
+# The kept fields of each kind.
 
 
 _WRITTEN = {"annotations": "annotations", "labels": "labels"}
@@ -225,7 +225,7 @@ META = Shape(
     _WRITTEN,
 )
 OWNED = Shape(META.whole + " managedFields", _WRITTEN)
-"""Of single objects: who owns which fields."""
+"""For single objects, with managedFields."""
 
 _CONTAINER = Shape(
     "name image imagePullPolicy ports envFrom resources resizePolicy restartPolicy restartPolicyRules volumeMounts "
@@ -273,7 +273,7 @@ _STATE = Shape(
         "terminated": Shape("exitCode signal reason startedAt finishedAt"),
     },
 )
-"""Without messages: that of one that ended is what it printed."""
+"""Without messages: the message of a terminated container is its own output."""
 _CONTAINER_STATUS = Shape(
     "name ready started restartCount image imageID resources allocatedResources",
     below={"state": _STATE, "lastState": _STATE},
@@ -334,11 +334,11 @@ _DEFINITION_SPEC = Shape(
     "group names scope preserveUnknownFields", below={"conversion": _CONVERSION, "versions": ListShape(_VERSION)}
 )
 _ATTACHMENT_SPEC = Shape("attacher nodeName", below={"source": Shape("persistentVolumeName")})
-"""Without the volumes that stand in it as a whole, with their options."""
+"""Without inline volumes, which contain their options."""
 
 
 def _kind(whole: str = "", told: str = "", **below: Shape | ListShape) -> Shape:
-    """`told`: fields that are whole but for what messages in them say."""
+    """The kept fields of a kind. `with_messages`: fields that are kept, with the messages in them redacted."""
     return Shape(f"kind apiVersion {whole}", dict.fromkeys(told.split(), "told"), {"metadata": META, **below})
 
 
@@ -390,4 +390,4 @@ SHAPES: Mapping[Resource, Shape] = {
     kinds.CLUSTER_ROLE_BINDINGS: _kind("roleRef subjects"),
     kinds.CONTROLLER_REVISIONS: _kind("revision", data=Shape(below={"spec": _WORKLOAD_SPEC})),
 }
-"""Of Secrets there is none: they are never kept."""
+"""Secrets are not included: they are never kept."""

@@ -1,4 +1,4 @@
-"""One object at a time: documents to bytes, bytes to the fact, for whoever holds objects that change."""
+"""Encoding and decoding of single objects: documents to bytes, bytes to facts, and collectors of raw objects."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from kubectl_eksdoc.model.kinds import Resource
 from .structs import ListOf, RawError
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
-"""A document as the bytes of its JSON, keys in the order they have."""
+"""A document as JSON bytes; keys keep their order."""
 
 
 class NoJson(ValueError):
-    """It is no JSON: or none that an object can be made of, as text with half a character in it."""
+    """It is not JSON, or no object can be built from it, for example with an unpaired surrogate in a text."""
 
 
 class NoSuchObject(ValueError):
-    """An object that is none of its kind."""
+    """An object that is not of the expected kind."""
 
 
 def decode(raw: bytes) -> Any:
-    """
+    """Decode JSON.
+
     Raises:
-        NoJson: the message says where.
+        InvalidJson: the message says where.
     """
     try:
         return msgspec.json.decode(raw)
@@ -36,7 +37,7 @@ def decode(raw: bytes) -> Any:
 
 
 def document(raw: bytes | memoryview) -> Doc | None:
-    """The object of an answer or a dump; None where it is none, which whoever makes facts of it says."""
+    """The JSON object of an answer or a dump; None if it is not one, which the caller's decoding into facts reports."""
     try:
         found = decode(bytes(raw))
     except NoJson:
@@ -45,10 +46,10 @@ def document(raw: bytes | memoryview) -> Doc | None:
 
 
 class FactDecoder:
-    """Turns the objects of the catalogue's kinds into facts, sharing what they have in common."""
+    """Decodes objects of all known kinds into facts, sharing equal values."""
 
     def __init__(self) -> None:
-        # Imported late: documents alone must not pay for the forms of all kinds.
+        # Imported late: code that only decodes documents must not load the structs of all kinds.
         from .karpenter import BY_RESOURCE
         from .pods import SharedTexts
 
@@ -58,10 +59,10 @@ class FactDecoder:
         }
 
     def fact(self, resource: Resource, raw: bytes) -> Any:
-        """The fact of one object, which has a name and a uid.
+        """The fact of one object, which has a name and a UID.
 
         Raises:
-            NoSuchObject: it is none of `resource`; the message says where it differs.
+            InvalidObjectKind: it is not of `resource`; the message says where it differs.
         """
         try:
             return self._kinds[resource].project(self._decoders[resource](raw), self._share)
@@ -69,54 +70,55 @@ class FactDecoder:
             raise NoSuchObject(str(error)) from error
 
 
-# Objects as they were read, beside their facts: for whoever makes a cluster of them again.
+# Raw objects beside their facts, from which a cluster can be built again.
 
 
 Raws = dict[str, dict[str, bytes]]
-"""Bytes of JSON by their kind and their name."""
+"""JSON bytes by kind and name."""
 
 _decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
 _decode_maps = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]).decode
 
 
 def each_of(page: bytes) -> Iterator[bytes]:
-    """The objects of a List that could be read."""
+    """The items of a List that is known to be readable."""
     return (bytes(raw) for raw in _decode_page(page).items or ())
 
 
 def raws_in(body: bytes) -> Raws:
-    """Of an object of objects, which may be laid out for readers."""
+    """Decode an object of objects, which may be indented."""
     maps = _decode_maps(msgspec.json.format(body, indent=-1))
     return {kind: {name: bytes(raw) for name, raw in held.items()} for kind, held in maps.items()}
 
 
 class RawObjects:
-    """Mutable: a reader fills it while it reads. Objects of a list lack their kind; here they have it."""
+    """Collects raw objects. Mutable: a reader fills it. Items of a list lack their kind; here it is added."""
 
     def __init__(self) -> None:
         self._held: dict[Resource, list[bytes]] = {}
         self._others: list[tuple[str, str, bytes]] = []
 
     def add_page(self, resource: Resource, body: bytes) -> None:
-        """The objects of a List that could be read."""
+        """Add the items of a List that is known to be readable."""
         self._held.setdefault(resource, []).extend(each_of(body))
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
         self._held.setdefault(resource, []).append(bytes(raw))
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        """An object of a kind that no fact is made of."""
+        """Add an object of a kind without facts."""
         self._others.append((kind, api_version, bytes(raw)))
 
     def forget(self, resource: Resource) -> None:
-        """A list is read anew."""
+        """The list is read again."""
         self._held.pop(resource, None)
 
     def documents(self) -> Iterator[dict[str, Any]]:
-        """Each as often as it was read, in the version that is served now: what is read is the same in all.
+        """Each object as often as it was read, in the version that is served now: the fields read are the same in all
+        versions.
 
         Raises:
-            NoJson: an object is none, in a part of it that no fact is made of.
+            InvalidJson: an object is invalid, in a part that no fact is built from.
         """
         for resource, held in self._held.items():
             for raw in held:
@@ -126,8 +128,8 @@ class RawObjects:
 
 
 class Keeper(RawObjects):
-    """Keeps of what a reader reads only what is asked for: `add_other` is told of each object. Mutable. `kinds`: those
-    whose lists are looked into."""
+    """Keeps only some of the objects that are read: each object is passed to `add_other`. Mutable. `kinds`: the kinds
+    whose lists are decoded."""
 
     kinds: Collection[str] = ()
 
@@ -140,7 +142,7 @@ class Keeper(RawObjects):
         self.add_other(resource.kind, resource.api_version, raw)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        """Nobody asks for it."""
+        """Ignore the object."""
 
     def forget(self, resource: Resource) -> None:
-        """What was kept of it is the same when it is read again."""
+        """Kept objects are the same when they are read again."""

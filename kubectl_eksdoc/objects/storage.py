@@ -1,4 +1,4 @@
-"""PersistentVolumes, claims, storage classes, and what nodes can attach and have attached."""
+"""Decoder of PersistentVolumes, claims, StorageClasses, CSINodes and VolumeAttachments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EbsDisk(Lean):
 
 
 class _Present(Lean):
-    """A volume source of which only its presence counts."""
+    """A volume source of which only the presence counts."""
 
 
 class VolumeAffinity(Lean):
@@ -56,7 +56,7 @@ ZONE_LABELS = {
 
 
 class VolumeLabels(Lean, rename={field: label for label, field in ZONE_LABELS.items()}):
-    """The labels of a volume that say where it is (kubernetes/pkg/scheduler/framework/plugins/volumezone)."""
+    """The labels of a volume that name its zone or region (kubernetes/pkg/scheduler/framework/plugins/volumezone)."""
 
     zone: str | None = None
     region: str | None = None
@@ -134,9 +134,9 @@ class AttachmentObject(Object):
 
 
 def volume(given: VolumeObject, share: SharedTexts) -> PersistentVolume:
-    """The fact.
+    """Build the `PersistentVolume` fact.
 
-    Local is also a volume whose every node selector term names hosts: topolvm and its kin are CSI drivers.
+    A volume is also local if every node selector term names hosts: topolvm and similar projects are CSI drivers.
     """
     meta, spec = given.metadata or VolumeMeta(), given.spec or VolumeSpec()
     labels = meta.labels or VolumeLabels()
@@ -185,7 +185,7 @@ _SHARED = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 
 def claim(given: ClaimObject, share: SharedTexts) -> Claim:
-    """The fact. A volumeName alone is a wish, the phase says Bound."""
+    """Build the `PersistentVolumeClaim` fact. volumeName alone is only a request; the phase must be Bound."""
     meta, spec, status = given.metadata or ClaimMeta(), given.spec or _ClaimSpec(), given.status or ClaimStatus()
     legacy = meta.annotations.legacy_class if meta.annotations else None
     return Claim(
@@ -198,14 +198,14 @@ def claim(given: ClaimObject, share: SharedTexts) -> Claim:
 
 
 def storage_class(given: StorageClassObject, share: SharedTexts) -> StorageClass:
-    """The fact. Absent volumeBindingMode means Immediate."""
+    """Build the `StorageClass` fact. A missing volumeBindingMode means Immediate."""
     meta = given.metadata or Meta()
     mode = share.text(given.volume_binding_mode) or "Immediate"
     return StorageClass(share.text(meta.name), share.text(given.provisioner), mode)
 
 
 def csi_node(given: CSINodeObject, share: SharedTexts) -> CSINode:
-    """The fact. A driver without a count has no limit; 0 is one."""
+    """Build the `CSINode` fact. A driver without a count has no limit; 0 is a limit."""
     meta, spec = given.metadata or Meta(), given.spec or CSINodeSpec()
     limits = tuple(
         (share.text(driver.name), driver.allocatable.count)
@@ -216,7 +216,7 @@ def csi_node(given: CSINodeObject, share: SharedTexts) -> CSINode:
 
 
 def volume_attachment(given: AttachmentObject, share: SharedTexts) -> VolumeAttachment:
-    """The fact."""
+    """Build the `VolumeAttachment` fact."""
     meta, spec = given.metadata or Meta(), given.spec or AttachmentSpec()
     source = spec.source.persistent_volume_name if spec.source else None
     node, attacher, volume = share.text(spec.node_name), share.text(spec.attacher), share.text(source)

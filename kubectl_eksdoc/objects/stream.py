@@ -1,7 +1,7 @@
-"""Splits Lists of any size and formatting into their items, holding one chunk at a time.
+"""Streaming parser of JSON Lists of any size and formatting: yields their items, with one chunk in memory at a time.
 
-msgspec finds the end of a value: asked to decode one from a text that goes on, it says at which byte the
-trailing characters begin. That is exact for any formatting, and runs at the speed of its scanner.
+msgspec finds the end of a value: if the text continues after the value, its error names the byte at which the trailing
+characters begin. This is exact for any formatting, and as fast as its scanner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import msgspec
 from .structs import Lean, ListMeta
 
 LARGEST_VALUE = 64 << 20
-"""Bytes of one item. A real object has at most about 1.5 MiB (etcd's limit), printed wide a few more."""
+"""Bytes of one item. A real object has at most about 1.5 MiB (etcd's limit), and a few times that when it is printed
+with indentation."""
 
 _MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -27,7 +28,7 @@ _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
 _BYTE = re.compile(r" ?\(byte (\d+)\)\Z")
 _NUMBER_END = frozenset(b"0123456789.eE+-")
 _NEAR = 16
-"""Bytes before the end of a chunk in which a number, literal or escape cut in two can look malformed."""
+"""Bytes before the end of a chunk in which a truncated number, literal or escape can look malformed."""
 _HEAD = re.compile(rb'\{\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)"\s*,\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)"\s*[,}]')
 _UTF8_MARK = b"\xef\xbb\xbf"
 _FOREIGN = {
@@ -39,14 +40,14 @@ _FOREIGN = {
     b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }
-"""How files start that people hand over instead."""
+"""First bytes of other file formats that users pass by mistake."""
 
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 _decode_text = msgspec.json.Decoder(str).decode
 
 
 def _shift() -> int:
-    """By how much the reported byte differs from the index of the first trailing character."""
+    """Difference between the reported byte and the index of the first trailing character."""
     try:
         _decode_raw(b"{}x")
     except msgspec.DecodeError as error:
@@ -60,7 +61,7 @@ _SHIFT = _shift()
 
 
 class StreamTrouble(str, Enum):
-    """What is wrong with a stream; the reader of files words its advice by it."""
+    """The kind of an error in a stream; the reader of files chooses its advice by it."""
 
     EMPTY = "empty"
     CUT = "cut"
@@ -71,7 +72,7 @@ class StreamTrouble(str, Enum):
 
 
 class BadStream(ValueError):
-    """The bytes are not Lists. `what` names what they are instead, `kind` the object's kind where it has one."""
+    """The bytes are not Lists. `description` names what they are instead, `kind` the object's kind if it has one."""
 
     def __init__(self, trouble: StreamTrouble, what: str, kind: str = "") -> None:
         super().__init__(what)
@@ -82,7 +83,7 @@ class BadStream(ValueError):
 
 @dataclass(slots=True)
 class ListHeader:
-    """What a List says of itself; while it is being read, what was said so far."""
+    """The fields of a List besides its items; during reading, the fields read so far."""
 
     kind: str = ""
     api_version: str = ""
@@ -92,7 +93,7 @@ class ListHeader:
 
 
 class StreamItem(NamedTuple):
-    """One object; `raw` is valid until the next one is asked for. `kind` is "" where it does not tell."""
+    """One object; `raw` is valid until the next item is read. `kind` is "" if the item has none."""
 
     raw: memoryview
     kind: str
@@ -112,10 +113,10 @@ _decode_meta = msgspec.json.Decoder(ListMeta | None).decode
 class ListStream:
     """The Lists in `chunks`, one after the other.
 
-    Iterating yields every `StreamItem`, and after the last one of a List its `ListHeader`.
+    Iteration yields every `StreamItem`, and after the last one of a List its `ListHeader`.
 
     Raises:
-        BadStream: while iterating, at the first byte that does not belong there.
+        InvalidStream: during iteration, at the first invalid byte.
     """
 
     def __init__(self, chunks: Iterable[bytes], largest: int = LARGEST_VALUE) -> None:
@@ -128,7 +129,7 @@ class ListStream:
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
 
     def __iter__(self) -> Iterator[StreamItem | ListHeader]:
-        # Look at the first bytes: a byte order mark is let pass, other kinds of files are named.
+        # Check the first bytes: a byte order mark is skipped, other file formats are reported.
         head = b""
         for chunk in self._chunks:
             head += chunk
@@ -168,7 +169,7 @@ class ListStream:
         yield header
 
     def _keys(self) -> Iterator[str]:
-        """The keys of the object just opened, each with the position moved behind its colon."""
+        """The keys of the object just opened, each with the position after its colon."""
         char = self._needed_char()
         while char != b"}":
             if char != b'"':
@@ -184,7 +185,7 @@ class ListStream:
 
     def _items(self, header: ListHeader) -> Iterator[StreamItem]:
         if self._needed_char() != b"[":
-            if bytes(self._value()) != b"null":  # Go prints an empty list so, now and then
+            if bytes(self._value()) != b"null":  # Go sometimes prints an empty list as null
                 raise BadStream(StreamTrouble.NOT_A_LIST, 'a JSON object whose "items" is no array', header.kind)
             return
         self._position += 1
@@ -200,7 +201,7 @@ class ListStream:
         self._position += 1
 
     def _between(self, end: bytes) -> bytes:
-        """Move behind the comma if there is one; the next character, `end` only if there was none."""
+        """Skip a comma if there is one; returns the next character, `end` only if there was no comma."""
         if usual := _COMMA.match(self._buffer, self._position):
             self._position = usual.start(1)
             return usual[1]
@@ -225,7 +226,7 @@ class ListStream:
         return char
 
     def _next_char(self) -> bytes | None:
-        """The next character that is not white space, which stays; None at the end."""
+        """The next character that is not white space, without consuming it; None at the end."""
         while True:
             self._position = _SPACE.match(self._buffer, self._position).end()  # type: ignore[union-attr]
             if self._position < len(self._buffer):
@@ -234,7 +235,7 @@ class ListStream:
                 return None
 
     def _value(self) -> memoryview:
-        """The value that begins at the position, which moves behind it."""
+        """The value that begins at the position; moves the position after it."""
         self._needed_char()
         while True:
             rest = memoryview(self._buffer)[self._position :]
@@ -246,11 +247,11 @@ class ListStream:
                 return rest[:size]
             if self._ended:
                 raise self._cut()
-            # Reading as much again as is there keeps the work linear in the size of a large value.
+            # Reading as many bytes as are there already keeps the cost linear in the size of a large value.
             self._more(len(rest))
 
     def _size(self, rest: memoryview) -> int | None:
-        """Bytes of the value at the start of `rest`, None when it does not end there."""
+        """Bytes of the value at the start of `rest`, None if it does not end there."""
         try:
             _decode_raw(rest)
         except RecursionError as error:
@@ -269,7 +270,7 @@ class ListStream:
         return _trimmed(rest, len(rest))
 
     def _more(self, at_least: int = 1) -> bool:
-        """Read on; False at the end of the input. What lies before the position is let go."""
+        """Read more; False at the end of the input. Bytes before the position are discarded."""
         parts, gained = [self._buffer[self._position :]], 0
         while gained < max(at_least, 1) and not self._ended:
             chunk = next(self._chunks, None)
@@ -286,7 +287,7 @@ class ListStream:
         return gained > 0
 
     def _learn(self, header: ListHeader, key: str, raw: memoryview) -> None:
-        """Take what the List says of itself; what has another type than it should is as good as absent."""
+        """Store a field of the List; a value of a wrong type counts as absent."""
         try:
             if key == "metadata":
                 meta: Any = _decode_meta(raw)
@@ -300,7 +301,7 @@ class ListStream:
             return
 
     def _check_text(self, chunk: bytes) -> None:
-        """msgspec does not look into text that is skipped, so that it is UTF-8 is seen to here."""
+        """Check for UTF-8, because msgspec does not check text that it skips."""
         if chunk.isascii() and chunk and not self._utf8.getstate()[0]:
             return
         try:
@@ -330,7 +331,7 @@ def _trimmed(rest: memoryview, size: int) -> int:
 
 
 def _head_of(raw: memoryview) -> tuple[str, str]:
-    """(kind, apiVersion) of an item. kubectl prints both first; elsewhere the whole item is looked through."""
+    """(kind, apiVersion) of an item. kubectl prints both first; otherwise the whole item is searched."""
     match = _HEAD.match(raw)
     if match and match.group(1) != match.group(3):
         first, second = match.group(2).decode("utf-8", "replace"), match.group(4).decode("utf-8", "replace")
@@ -343,5 +344,5 @@ def _head_of(raw: memoryview) -> tuple[str, str]:
 
 
 def _reason(error: Exception) -> str:
-    """msgspec's words without the byte, which counts from the wrong place."""
+    """msgspec's message without the byte position, which counts from the wrong place."""
     return _BYTE.sub("", str(error)).removeprefix("JSON is malformed: ")

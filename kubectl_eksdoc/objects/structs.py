@@ -1,4 +1,4 @@
-"""What all objects have in common, as msgspec reads it; fields we do not need are not declared and are skipped.
+"""Common msgspec structs of all API objects; fields that are not needed are not declared and are skipped.
 
 Go reads null as "absent" everywhere, and some lists print null, so every field may be None.
 """
@@ -17,17 +17,17 @@ from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
-"""RFC 3339 with an offset: times without one cannot be compared with the others."""
+"""RFC 3339 with an offset: times without an offset cannot be compared with others."""
 
 NO_RAW = msgspec.Raw()
 
 
 class Lean(msgspec.Struct, gc=False, rename="camel"):
-    """Base of all structs. They live for one page only, so the cyclic collector need not know them."""
+    """Base of all structs. They live only for one page, so the cyclic garbage collector need not track them."""
 
 
 class Meta(Lean):
-    """ObjectMeta. `labels` and `owner_references` stay raw: replicas share them byte for byte."""
+    """ObjectMeta. `labels` and `owner_references` stay raw: they are byte for byte equal in replicas."""
 
     name: str | None = None
     namespace: str | None = None
@@ -40,13 +40,13 @@ class Meta(Lean):
 
 
 class Object(Lean):
-    """Base of all kinds; items of a list as the API prints it carry no kind."""
+    """Base of all kinds; items of a list as the API prints it have no kind."""
 
     kind: str | None = None
     metadata: Meta | None = None
 
     def newest(self) -> datetime | None:
-        """The newest time it tells, deletion aside."""
+        """The newest time in it, except its deletion."""
         newest = self.metadata.creation_timestamp if self.metadata else None
         for each in getattr(getattr(self, "status", None), "conditions", None) or ():
             for time in (each.last_transition_time, each.last_heartbeat_time):
@@ -73,7 +73,7 @@ class Condition(Lean):
 
 
 class Expression(Lean):
-    """One entry of matchExpressions, of label selectors and of node selector terms alike."""
+    """One entry of matchExpressions, of label selectors and of node selector terms."""
 
     key: str | None = None
     operator: str | None = None
@@ -98,25 +98,25 @@ T = TypeVar("T")
 
 
 class ListOf(Lean, Generic[T]):
-    """A List. Without `items` it is something else: a Status, a single object."""
+    """A List. Without `items` it is another object: a Status, a single object."""
 
     kind: str | None = None
     metadata: ListMeta | None = None
     items: list[T] | msgspec.UnsetType | None = msgspec.UNSET
 
 
-# Making many frozen facts quickly.
+# Fast creation of many frozen facts.
 #
 # A frozen dataclass sets each field through ``object.__setattr__``: one of twenty fields takes five times as long to
-# make as one that is not frozen. So a twin with the same slots, not frozen, is filled and then becomes the fact: Python
-# lets an object change its class to one of the same layout.
+# create as one that is not frozen. So a twin with the same slots, not frozen, is filled and then becomes the fact:
+# Python lets an object change its class to one with the same layout.
 
 
 P = ParamSpec("P")
 
 
 def quickly(fact: Callable[P, T]) -> Callable[P, T]:
-    """What `fact`, a frozen dataclass with slots and without ``__post_init__``, does when called; only sooner."""
+    """A faster constructor of `fact`, a frozen dataclass with slots and without ``__post_init__``."""
     kept: Any = fact
     twin = make_dataclass(
         f"Unfrozen{kept.__name__}",
@@ -139,23 +139,22 @@ def _same(given: Any) -> Any:
     return field() if given.default is MISSING else field(default=given.default)
 
 
-# Equal bytes decoded once, equal texts kept once: what makes ten thousand pods of a few hundred replica sets small.
-#
-# It saves time as well as memory.
+# Caches: equal bytes are decoded once, equal texts are stored once. So ten thousand pods of a few hundred ReplicaSets
+# need little memory, and less time.
 
 
 D = TypeVar("D")
 
 MOST = 50_000
-"""Entries after which a cache starts anew: in a cluster where nothing is shared it must not grow for ever."""
+"""Entries after which a cache is cleared: in a cluster without shared values it must not grow without limit."""
 
 
 class RawError(ValueError):
-    """What msgspec says of a part that was decoded by itself, with the part's own path in front."""
+    """msgspec's message about a part that was decoded by itself, with the part's own path in front."""
 
 
 class RawCache(Generic[D, T]):
-    """Decodes a raw part of an object at most once per different bytes."""
+    """Decodes a raw part of an object at most once for equal bytes."""
 
     __slots__ = ("_build", "_decode", "_empty", "_known", "_path")
 
@@ -167,7 +166,7 @@ class RawCache(Generic[D, T]):
         self._known: dict[bytes, T] = {}
 
     def __call__(self, raw: msgspec.Raw) -> T:
-        """The value of `raw`; the one for "nothing" where it is absent, null or empty."""
+        """The value of `raw`; the empty value if it is absent, null or empty."""
         key = bytes(raw)
         if not key:
             return self._empty
@@ -186,7 +185,7 @@ class RawCache(Generic[D, T]):
 
 
 class InternedTexts:
-    """One string for all that are equal."""
+    """One string object for all equal strings."""
 
     __slots__ = ("_texts",)
 
@@ -194,7 +193,7 @@ class InternedTexts:
         self._texts: dict[str, str] = {}
 
     def text(self, value: str | None) -> str:
-        """The one string equal to `value`; "" for None."""
+        """The shared string equal to `value`; "" for None."""
         return self._texts.setdefault(value, value) if value else ""
 
     def texts(self, values: list[str] | None) -> tuple[str, ...]:
@@ -202,19 +201,19 @@ class InternedTexts:
 
 
 def placed(error: Exception, path: str) -> str:
-    """The message of `error`, with the JSON path it names put below `path`."""
+    """The message of `error`, with its JSON path appended to `path`."""
     text, mark, inner = str(error).partition(" - at `$")
     return f"{text} - at `{path}{inner}" if mark else f"{text} - at `{path}`"
 
 
-# Projections that several kinds share: selectors, conditions, amounts.
+# Builders that several kinds share: selectors, conditions, amounts.
 
 
 _AMOUNT = re.compile(r"(-?\d{1,18})(%?)\Z")
 
 
 def selector(given: LabelSelector | None, absent: Selector = NOTHING) -> Selector:
-    """The fact; `absent` is what no selector at all means to the owner of the field."""
+    """The selector; `absent` is the meaning of a missing selector for the owner of the field."""
     if given is None:
         return absent
     expressions = tuple(
@@ -227,7 +226,7 @@ def amount(given: int | str | None, path: str) -> Amount | None:
     """An IntOrString of a budget.
 
     Raises:
-        RawError: it is text and neither a whole number nor a percentage.
+        RawError: it is text that is neither a whole number nor a percentage.
     """
     if given is None or isinstance(given, int):
         return None if given is None else Amount(given)

@@ -1,4 +1,5 @@
-"""What makes pods: Deployments and their kin, Jobs, CronJobs; their autoscalers and their PodDisruptionBudgets."""
+"""Decoder of workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs; HorizontalPodAutoscalers
+and PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ class Strategy(Lean):
 
 
 class WorkloadSpec(Lean):
-    selector: msgspec.Raw = NO_RAW  # a ReplicationController's is of another form
+    selector: msgspec.Raw = NO_RAW  # a ReplicationController's has another form
     replicas: int | None = None
     template: _Template | None = None
     strategy: Strategy | None = None
@@ -84,7 +85,7 @@ class WorkloadStatus(Lean):
 
 
 class _JudgedAnnotations(Lean, rename={"reboot_lock": REBOOT_LOCK}):
-    """The others are never decoded."""
+    """Other annotations are never decoded."""
 
     reboot_lock: str | None = None
 
@@ -161,7 +162,7 @@ class AutoscalerObject(Object):
 
 
 class _Rollout(NamedTuple):
-    """How many pods an update adds before it stops old ones, and how many it may take away before that."""
+    """How many pods an update adds before it stops old ones, and how many it may remove before that."""
 
     surge: int
     unavailable: int
@@ -177,10 +178,10 @@ _DEFAULT_AMOUNT = "25%"
 
 
 def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> Workload:
-    """The fact. Absent spec.replicas means 1, as the API defaults it.
+    """Build the `Workload` fact. A missing spec.replicas means 1, as the API defaults it.
 
     Raises:
-        RawError: a part that is decoded late has a wrong type.
+        RawError: a lazily decoded part has a wrong type.
     """
     meta, spec = given.metadata or WorkloadMeta(), given.spec or WorkloadSpec()
     notes, status = meta.annotations or _JudgedAnnotations(), given.status or WorkloadStatus()
@@ -210,7 +211,7 @@ def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> Workload:
     )
 
 
-# As names only: inside a value quotes are escaped, so nothing else matches.
+# Only as names of fields: inside a value quotes are escaped, so nothing else matches.
 _READINESS = re.compile(rb'"readinessProbe":\s*\{')
 _ANTI_AFFINITY = re.compile(rb'"podAntiAffinity":\s*\{\s*"')
 
@@ -225,10 +226,10 @@ def _template(given: TemplateSpec) -> PodTemplate:
 
 
 def _rollout(strategy: Strategy | None, replicas: int) -> _Rollout:
-    """The strategy of a Deployment of that many replicas, resolved.
+    """The rollout strategy of a Deployment with that many replicas, as numbers.
 
     RollingUpdate is the default type, and 25% the default of both amounts (pkg/apis/apps/v1/defaults.go). maxSurge
-    rounds up and maxUnavailable down; where both come to nothing, one may be unavailable
+    rounds up and maxUnavailable down; if both are 0, one may be unavailable
     (pkg/controller/deployment/util/deployment_util.go: ResolveFenceposts).
     """
     if strategy is not None and strategy.type not in (None, "", "RollingUpdate"):
@@ -242,7 +243,7 @@ def _rollout(strategy: Strategy | None, replicas: int) -> _Rollout:
 
 
 def _resolved(given: int | str | None, replicas: int, *, round_up: bool) -> int:
-    """Of the text of no amount at all the default is taken: the API server would not have accepted it."""
+    """Invalid text counts as the default: the API server would not have accepted it."""
     if isinstance(given, int):
         return max(given, 0)
     match = _AMOUNT.match(given or _DEFAULT_AMOUNT) or _AMOUNT.match(_DEFAULT_AMOUNT)
@@ -254,7 +255,7 @@ def _resolved(given: int | str | None, replicas: int, *, round_up: bool) -> int:
 
 
 def _on_disruption(policy: FailurePolicy | None) -> str:
-    """The action of the first rule for evicted pods, "" without one; rules are asked in their order."""
+    """The action of the first rule for evicted pods, "" without one; rules are checked in their order."""
     for rule in (policy.rules if policy else None) or ():
         for pattern in rule.on_pod_conditions or ():
             if pattern.type == "DisruptionTarget" and pattern.status in (None, "", "True"):
@@ -263,10 +264,10 @@ def _on_disruption(policy: FailurePolicy | None) -> str:
 
 
 def job(given: JobObject, share: SharedTexts) -> Job:
-    """The fact. Absent backoffLimit means 6, as the API defaults it.
+    """Build the `Job` fact. A missing backoffLimit means 6, as the API defaults it.
 
     Raises:
-        RawError: a part that is decoded late has a wrong type.
+        RawError: a lazily decoded part has a wrong type.
     """
     meta, spec, status = given.metadata or Meta(), given.spec or JobSpec(), given.status or JobStatus()
     on_disruption = _on_disruption(spec.pod_failure_policy)
@@ -289,10 +290,10 @@ def job(given: JobObject, share: SharedTexts) -> Job:
 
 
 def cron_job(given: CronJobObject, share: SharedTexts) -> CronJob:
-    """The fact.
+    """Build the `CronJob` fact.
 
     Raises:
-        RawError: a part that is decoded late has a wrong type.
+        RawError: a lazily decoded part has a wrong type.
     """
     meta, spec, text = given.metadata or Meta(), given.spec or CronJobSpec(), share.text
     made = (spec.job_template or JobTemplate()).spec or JobSpec()
@@ -304,7 +305,7 @@ def _host(given: _Template | None, share: SharedTexts) -> HostFiles:
 
 
 def autoscaler(given: AutoscalerObject, share: SharedTexts) -> Autoscaler:
-    """The fact. Absent minReplicas means 1, as the API defaults it."""
+    """Build the `Autoscaler` fact. A missing minReplicas means 1, as the API defaults it."""
     meta, spec = given.metadata or Meta(), given.spec or AutoscalerSpec()
     target = spec.scale_target_ref or ScaleTarget()
     return Autoscaler(
@@ -317,7 +318,7 @@ def autoscaler(given: AutoscalerObject, share: SharedTexts) -> Autoscaler:
     )
 
 
-# PodDisruptionBudgets: what they ask for, and the numbers the disruption controller wrote.
+# PodDisruptionBudgets: their spec, and the numbers that the disruption controller wrote.
 
 
 class BudgetMeta(Meta):
@@ -348,7 +349,7 @@ class BudgetObject(Object):
 
 
 def budget(given: BudgetObject, share: SharedTexts) -> Budget:
-    """The fact. No selector matches nothing, ``{}`` everything (policy/v1).
+    """Build the `Budget` fact. A missing selector matches nothing, ``{}`` everything (policy/v1).
 
     Raises:
         RawError: minAvailable or maxUnavailable is neither a number nor a percentage.

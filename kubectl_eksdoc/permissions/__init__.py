@@ -1,5 +1,5 @@
-"""``kubectl eksdoc permissions``: what an administrator grants for a command, as RBAC objects and IAM policies.
+"""``kubectl eksdoc permissions``: RBAC objects and IAM policies that an administrator grants for a command.
 
-Belongs here: rights of several commands put together, the objects and documents that grant them.
-Never here: which rights a command has (that is beside its parser, in `cli.rights`).
+Belongs here: the rights of several commands merged, the objects and documents that grant them. Never here: the rights
+of a single command (`cli.rights`, beside its parser).
 """

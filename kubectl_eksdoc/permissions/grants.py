@@ -1,7 +1,7 @@
-"""What commands must be allowed, as an administrator grants it: RBAC objects and IAM policies.
+"""RBAC objects and IAM policies that grant the permissions of commands.
 
-Belongs here: rights of several commands put together, the objects and policy documents that grant them and no more.
-Never here: which rights a command has (that is beside its parser, in `cli.rights`), requests, JSON, YAML and tables.
+Belongs here: the rights of several commands merged, the objects and policy documents that grant exactly these rights.
+Never here: the rights of a single command (`cli.rights`, beside its parser), requests, JSON, YAML and tables.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from kubectl_eksdoc.model.api_objects import COMPONENT, MANAGED_BY, MANAGER, NAM
 from kubectl_eksdoc.model.permissions import OptIn, Permission, Review, opt_ins_of
 from kubectl_eksdoc.model.placing import RBAC
 
-# The objects of RBAC that grant rights: roles, and bindings where it is said to whom.
+# RBAC objects that grant rights: roles, and bindings if subjects are given.
 
 
 OPT_INS = "eksdoc.io/opt-ins"
-"""The annotation of a role that says what it allows besides what commands do with it."""
+"""The annotation of a role that names what it allows beyond the commands' own use."""
 KINDS = ("User", "Group", "ServiceAccount")
 _COMPONENT = "permissions"
 
 
 @frozen
 class RbacSubject:
-    """Who is given rights; `namespace` of a ServiceAccount alone."""
+    """A subject of a binding; `namespace` only for a ServiceAccount."""
 
     kind: str
     name: str
@@ -42,7 +42,7 @@ class RbacSubject:
 
 @frozen
 class ObjectNames:
-    """How the objects are called, and by which version of the tool they were printed."""
+    """The name of the objects, and the version of the tool that printed them."""
 
     name: str
     version: str
@@ -61,7 +61,7 @@ class ObjectNames:
 def objects(
     called: ObjectNames, permissions: Sequence[Permission], subjects: Sequence[RbacSubject] = ()
 ) -> tuple[Doc, ...]:
-    """A ClusterRole of what holds everywhere, a Role for each namespace of the others, each with its binding."""
+    """A ClusterRole for the rights in all namespaces, a Role for each other namespace, each with its binding."""
     found: list[Doc] = []
     for where in sorted({each.namespace for each in permissions}):
         kind = "Role" if where else "ClusterRole"
@@ -81,7 +81,7 @@ def objects(
     return tuple(found)
 
 
-# Policies of IAM that allow actions on what they need and nothing else.
+# IAM policies that allow actions on the necessary resources only.
 #
 # Source of the limit: IAM and STS quotas, 6,144 characters of a managed policy, white space not counted.
 
@@ -91,7 +91,7 @@ _VERSION = "2012-10-17"
 
 
 def policies(actions: Iterable[str], place: IamPlace, longest: int = LONGEST) -> tuple[Doc, ...]:
-    """One where it is short enough; none where there are no actions. A statement is cut if it is too long alone."""
+    """As few policies as the size limit allows; none without actions. A statement that is too long alone is split."""
     found: list[list[Doc]] = []
     for statement in _statements(actions, place):
         for part in _short_enough(statement, longest):
@@ -103,7 +103,8 @@ def policies(actions: Iterable[str], place: IamPlace, longest: int = LONGEST) ->
 
 
 def size(value: object) -> int:
-    """In characters as IAM counts them: of JSON without white space. Names in policies hold nothing to be escaped."""
+    """Size in characters as IAM counts it: JSON without white space. Names in policies contain no character to
+    escape."""
     if isinstance(value, dict):
         return 1 + sum(size(key) + size(each) + 2 for key, each in value.items())
     if isinstance(value, list):
@@ -116,7 +117,7 @@ def _policy(statements: Sequence[Doc]) -> Doc:
 
 
 def _statements(actions: Iterable[str], place: IamPlace) -> list[Doc]:
-    """One for all actions on the same resources; that on anything comes last."""
+    """One statement for all actions on the same resources; the one on all resources comes last."""
     together: dict[tuple[str, ...], list[str]] = {}
     for action in sorted(set(actions)):
         together.setdefault(iam.resources(action, place), []).append(action)
@@ -132,7 +133,7 @@ def _statements(actions: Iterable[str], place: IamPlace) -> list[Doc]:
 
 
 def _name(action: str) -> str:
-    """By the types of what it is on, letters and digits alone: ``EksClusterAddonNodegroup``."""
+    """The Sid from the resource types, only letters and digits: ``EksClusterAddonNodegroup``."""
     found = iam.types(action)
     service = found[0].partition(":")[0]
     return "".join(word.capitalize() for word in (service, *(each.partition(":")[2] for each in found))).replace(
@@ -150,13 +151,16 @@ def _short_enough(statement: Doc, longest: int) -> list[Doc]:
     return [each for part in parts for each in _short_enough(part, longest)]
 
 
-# The rights of one command, and those of several put together: each once, with all that rests on it.
+# The rights of one command, and those of several commands merged, without duplicates.
 
 
 @frozen
 class NeededRight:
-    """A right in the cluster. `required`: of these commands one cannot answer at all without it. `lost`: what is not
-    known, or not done, without it, each said once."""
+    """A right in the cluster.
+
+    `required`: at least one of the commands cannot answer at all without it. `lost`: the missing answers and actions
+    without it, without duplicates.
+    """
 
     permission: Permission
     required: bool
@@ -166,7 +170,7 @@ class NeededRight:
 
 @frozen
 class IamAction:
-    """An action of IAM, as `NeededRight`."""
+    """An IAM action; the fields are those of `NeededRight`."""
 
     action: str
     lost: tuple[str, ...]
@@ -175,7 +179,8 @@ class IamAction:
 
 @frozen
 class WantedPermissions:
-    """`commands` as they are typed, without the program. Rights and actions are sorted, and none is there twice."""
+    """The rights that commands need. `commands`: as a user types them, without the program. Rights and actions are
+    sorted, without duplicates."""
 
     commands: tuple[str, ...]
     needed: tuple[NeededRight, ...]
@@ -183,14 +188,14 @@ class WantedPermissions:
 
     @property
     def changes(self) -> bool:
-        """Whether something can be changed with it, in the cluster or in AWS."""
+        """Whether the rights allow changes in the cluster or in AWS."""
         return any(each.permission.verb not in READING for each in self.needed) or any(
             not each.action.partition(":")[2].startswith(READING_ACTIONS) for each in self.asked
         )
 
     @property
     def opt_ins(self) -> tuple[OptIn, ...]:
-        """Those that its rights are of."""
+        """The opt-ins that the rights belong to."""
         return opt_ins_of(each.right for each in self.permissions)
 
     @property
@@ -204,11 +209,11 @@ class WantedPermissions:
 
 READING = ("get", "list", "watch")
 READING_ACTIONS = ("Describe", "GenerateServiceLastAccessedDetails", "Get", "List", "Lookup")
-"""How the names begin of the actions of IAM that only read (the service authorization reference, access level)."""
+"""First words of the IAM actions that only read (service authorization reference, access level)."""
 
 
 def together(parts: Sequence[WantedPermissions]) -> WantedPermissions:
-    """What is needed everywhere is not asked for once more in a namespace."""
+    """The permissions merged: a right in all namespaces replaces the same right in one namespace."""
     needed: dict[Permission, NeededRight] = {}
     for each in (one for part in parts for one in part.needed):
         needed[each.permission] = _both(needed.get(each.permission, each), each)
@@ -241,7 +246,7 @@ def _once(*parts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _order(each: NeededRight) -> tuple[bool, str, bool, str, str, str]:
-    """What nothing is said without comes first, and what is needed everywhere before the rest."""
+    """Required rights first, and rights in all namespaces before the others."""
     asked = each.permission
     return (
         not each.required,
@@ -253,12 +258,12 @@ def _order(each: NeededRight) -> tuple[bool, str, bool, str, str, str]:
     )
 
 
-# Which of the rights that are wanted somebody has.
+# Which of the required rights a user has.
 
 
 @frozen
 class HeldRight:
-    """`held` None: the cluster does not say, and `why` not."""
+    """Whether the user has a right. `held` None: the cluster does not report it, and `why` gives the reason."""
 
     needed: NeededRight
     held: bool | None
@@ -266,7 +271,7 @@ class HeldRight:
 
 
 def held(wanted: WantedPermissions, reviews: Iterable[Review]) -> tuple[HeldRight, ...]:
-    """In the order of `wanted`; what no review is about is unknown."""
+    """The rights in the order of `required`; a right without a review is unknown."""
     by_permission = {each.permission: each for each in reviews}
     found = []
     for each in wanted.needed:

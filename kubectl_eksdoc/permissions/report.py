@@ -1,4 +1,4 @@
-"""What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it."""
+"""Permissions of commands: as tables, as RBAC objects for kubectl, and which of them the user has."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ from .grants import (
     objects,
 )
 
-# The sentences that are said of rights.
+# Sentences about permissions.
 
 
 def about(view: PermissionsReport) -> str:
-    """What it is for, and whether something can be changed with it."""
+    """What the permissions are for, and whether they allow changes."""
     if not view.given:
         return "what all commands need that only read. It changes nothing."
     whole = joined([f"'{each}'" for each in view.given])
@@ -67,23 +67,23 @@ def _changes(wanted: WantedPermissions) -> str:
 
 
 def risks(wanted: WantedPermissions) -> Iterator[str]:
-    """What its opt-ins allow, each in a sentence."""
+    """What the opt-ins allow, one sentence each."""
     return (f"Opt-in {each.said}." for each in wanted.opt_ins)
 
 
 def not_granted(view: PermissionsReport) -> Iterator[str]:
-    """Opt-ins that the commands can use, each in a sentence."""
+    """The opt-ins that the commands can use and that are not granted, one sentence each."""
     return (f"Not granted: opt-in {each.said}. To grant it: --with {each.name}." for each in view.offered)
 
 
-# What an administrator does with it, as commands that can be pasted.
+# Steps of an administrator, as commands that can be pasted.
 
 
 _OURS = ("kubectl", "eksdoc", "permissions")
 
 
 def steps(view: PermissionsReport) -> tuple[RoleStep, ...]:
-    """First the cluster, then AWS, then whether it has come about."""
+    """First in the cluster, then in AWS, then a check of the result."""
     group = next((each.name for each in view.subjects if each.kind == "Group"), view.name)
     bind = tuple(word for each in view.subjects for word in ("--bind", _said(each.kind, each.name, each.namespace)))
     printed = f"{again(view)} {shell('-o', 'yaml', *(bind or ('--bind', f'Group:{group}')))}"
@@ -106,7 +106,7 @@ def steps(view: PermissionsReport) -> tuple[RoleStep, ...]:
 
 
 def again(view: PermissionsReport) -> str:
-    """The command that prints the same rights."""
+    """The command that prints the same permissions."""
     return " ".join((shell(*_OURS), *view.given, *((shell(*view.more),) if view.more else ())))
 
 
@@ -126,7 +126,7 @@ _FOR_KUBECTL = "The same as objects for kubectl apply -f -: -o yaml. Each right 
 _MANY_ROWS = 10_000
 _MANY = 99
 _NAME = len("validatingadmissionpolicybindings.")
-"""No part of a name up to a dot is longer."""
+"""The longest part of a resource name up to a dot."""
 _RIGHTS = (
     (
         Column("VERBS", lines=_MANY, least=6),
@@ -158,7 +158,7 @@ _COMMANDS = (
 
 
 def _rights(needed: Iterable[NeededRight]) -> list[Row]:
-    """By what rests on them: verbs on the same resource, and resources with the same verbs, in one line."""
+    """Rows of rights, merged: verbs on the same resource, and resources with the same verbs, share a row."""
     verbs: dict[tuple[str, str, bool, tuple[str, ...]], list[str]] = {}
     for each in needed:
         asked = each.permission
@@ -214,10 +214,14 @@ def _notes(view: PermissionsReport) -> Iterator[str]:
 
 @frozen
 class PermissionsReport(Report):
-    """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
-    there is, where none was named. `doubts`: what an action may need besides, in sentences. `more`: the words by which
-    the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use. `cautions`: what
-    other rights allow besides, in sentences."""
+    """The permissions that commands need.
+
+    `name`: the name of the role. `commands`: as the user named them, none for all commands that only read.
+    `by_command`: the permissions of every command, if none was named. `iam_notes`: what IAM actions may need in
+    addition, in sentences. `other_args`: the other arguments that print the same permissions. `available_opt_ins`:
+    opt-ins that the commands can use and that are not granted. `cautions`: what a right allows in addition, in
+    sentences.
+    """
 
     of = "what must be allowed"
 
@@ -234,7 +238,7 @@ class PermissionsReport(Report):
     cautions: tuple[str, ...] = ()
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """Every row: a right that is not shown is one that is not granted."""
+        """Every row is shown: a right that is not shown looks like one that is not granted."""
         wanted, said = self.wanted, about(self)
         rights = _each(wanted.needed) if full else _rights(wanted.needed)
         yield Head(said[0].upper() + said[1:])
@@ -269,7 +273,7 @@ class PermissionsReport(Report):
         yield Foot(_FOR_KUBECTL)
 
     def manifests(self) -> RoleManifests:
-        """Roles and bindings as they are given to kubectl, below what says in words what they allow."""
+        """Roles and bindings for kubectl, with comments on what they allow."""
         docs = objects(ObjectNames(self.name, self.tool_version), self.wanted.permissions, self.subjects)
         said = (f"kubectl eksdoc {self.tool_version}: {about(self)}", *_notes(self))
         return RoleManifests(said, (RoleStep("what rests on each:", f"{again(self)} -o wide"),), docs)
@@ -283,7 +287,7 @@ class PermissionsReport(Report):
     )
 
 
-# Which rights somebody has: the missing first, then what the cluster does not say, then a line for the rest.
+# The rights that a user has: first the missing ones, then the unknown ones, then a count of the others.
 
 
 _ORDER = (False, None, True)
@@ -304,7 +308,7 @@ class HeldReport(CommandReport):
     cluster: Cluster
 
     def sections(self, full: bool) -> Iterator[Section]:
-        """What you have is counted, not listed."""
+        """Rights that the user has are counted, and only listed with `full`."""
         rows = [_row(each) for each in _sorted(self) if full or each.held is not True]
         yield Head(verdict(self))
         yield Table("Rights", (list(_COLUMNS), rows), "rights", _MANY_ROWS)
@@ -337,7 +341,7 @@ def verdict(view: HeldReport) -> str:
     return f"Of {counted(len(view.held), 'right')} you have {many[True]}: {', '.join(parts)}."
 
 
-# Which rights a user has, as ``-o json`` and ``-o yaml`` print it.
+# The result of ``permissions --check`` as ``-o json`` and ``-o yaml`` print it.
 
 
 _STATES = {True: "held", False: "missing", None: "unknown"}
@@ -351,16 +355,16 @@ class _Right(Printed):
     group: str
     """Empty for the core group."""
     resource: Text
-    """The plural; a path of the server, as /metrics, where it is no resource."""
+    """The plural; for a non-resource URL its path, such as /metrics."""
     subresource: Text | None
     namespace: Text | None
-    """null: everywhere."""
+    """null: in all namespaces."""
     required: bool
     state: Literal["held", "missing", "unknown"]
     without: _SomeTexts
     commands: _SomeTexts
     why: Text | UnsetType
-    """Of what is unknown: why."""
+    """Why the state is unknown."""
 
     @classmethod
     def of(cls, facts: HeldRight) -> _Right:
@@ -375,7 +379,7 @@ class PermissionResult(CommandResult):
     kind: Literal["PermissionCheck"]
     verdict: Text
     rights: tuple[_Right, ...]
-    """Every right that the commands need, those first without which one ends with exit code 3."""
+    """Every right that the commands need; first the rights without which a command ends with exit code 3."""
     missing: Texts
     """As RBAC names them: create pods/eviction."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]

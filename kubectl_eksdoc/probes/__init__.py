@@ -1,5 +1,5 @@
-"""Short-lived pods of ours: they belong to one ConfigMap, are waited for, and are removed at the end.
+"""Short-lived probe pods: a ConfigMap owns them, the command waits for them, and removes them at the end.
 
-Belongs here: what every command needs that makes such pods, and the finding that they are still there.
-Never here: what runs in them and what their logs mean.
+Belongs here: what all commands with such pods share, and the finding about pods that are still there. Never here: what
+runs in them, and what their logs mean.
 """

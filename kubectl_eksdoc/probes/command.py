@@ -1,4 +1,4 @@
-"""What every command does that makes short-lived pods: its clock, and its rights."""
+"""Commands with short-lived probe pods: their clock, their rights, and the journal of the pods."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
 
 from .pods import removed, still_there
 
-# Short-lived pods of ours, as a change that cleans up: they belong to one ConfigMap, which is deleted at the end.
+# Probe pods as a change that cleans up: one ConfigMap owns them, and is deleted at the end.
 
 
 class Cleaned(Protocol):
-    """`left`: names of pods that were still there at the end; `not_removed`: why they could not be removed."""
+    """`left`: names of pods that still existed at the end; `not_removed`: why they could not be removed."""
 
     @property
     def left(self) -> tuple[str, ...]: ...
@@ -43,7 +43,7 @@ class PodsDone(Generic[F]):
 
     @property
     def left(self) -> str:
-        """Why something is still there, a clause."""
+        """Why pods remain, a clause."""
         return self.found.not_removed or (f"{len(self.found.left)} pods are still there" if self.found.left else "")
 
     @property
@@ -52,8 +52,7 @@ class PodsDone(Generic[F]):
 
 
 class OwnedPods(Kind[PodsDone[F]]):
-    """`run` makes the ConfigMap `owner` and its pods, and removes them whatever happens; or
-    only removes them."""
+    """`run` creates the ConfigMap `owner` and its pods and always removes them, or only removes them."""
 
     def __init__(self, owner: str, run: Callable[[], F]) -> None:
         self._what, self._run = f"ConfigMap {owner}", run
@@ -76,7 +75,7 @@ class OwnedPods(Kind[PodsDone[F]]):
 
 @frozen
 class ClockAround:
-    """Time as the command's surroundings have it."""
+    """The clock of the command's context."""
 
     _around: CommandContext
 
@@ -91,7 +90,7 @@ def check_allowed(needed: Iterable[tuple[Right, str]], around: CommandContext) -
     """`needed`: rights, each in a namespace.
 
     Raises:
-        Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
+        Forbidden: rights are missing without which the probe cannot measure or clean up; the error names all of them.
     """
     asked = {right.at(where): str(right) for right, where in needed}
     missing = around.edges.denied(around.connection, tuple(asked))
@@ -101,14 +100,14 @@ def check_allowed(needed: Iterable[tuple[Right, str]], around: CommandContext) -
 
 
 def tell_unread(unread: Iterable[str], command: str, around: CommandContext) -> None:
-    """`unread`: rights without which something was not looked at before; the probe is made all the same."""
+    """Note missing rights: something was not checked before, and the probe runs anyway."""
     lost = {str(right): right.lost for right in rights.BY_COMMAND[command]}
     for each in unread:
         around.note(f"missing right {each}: {lost.get(each) or 'what it tells is unknown'}")
 
 
 def check_same(then: object, now: object) -> None:
-    """Raises Drifted: what would be made is not what was shown."""
+    """Raises Drifted: the pods to create are not those that were shown."""
     if then != now:
         raise Drifted(
             "the nodes, or the pods that would be made, are not as they were when they were shown",
@@ -124,8 +123,12 @@ def owned(
     around: CommandContext,
     run: Callable[[Callable[[], int]], F],
 ) -> F:
-    """`manifest` of the ConfigMap that owns the pods; `run` makes them, and is given how often the process was told to
-    end. Raises: as `run`; JournalError: it cannot be written down, and nothing was made."""
+    """Run `run` as a change in the journal. `manifest`: of the ConfigMap that owns the pods; `run` creates them, and
+    receives a function that counts how often the process was told to end.
+
+    Raises:
+        JournalError: the journal cannot be written, and nothing was created; and the errors of `run`.
+    """
     written, meta = applying.new_journal(around), manifest["metadata"]
     owner = {
         "owner": meta["name"],
@@ -140,12 +143,12 @@ def owned(
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
-    """Pods of a process that was killed, which are removed.
+    """Remove the pods of a process that was killed.
 
     Raises:
-        LocalJournalError: this machine has no journal of them, or they are to be continued.
-        Drifted: they are of another cluster.
-        UsageError: what was typed is something else.
+        LocalJournalError: this machine has no journal of them, or the user wants to continue them.
+        Drifted: they are in another cluster.
+        UsageError: the typed confirmation is wrong.
     """
     saved = change.saved
     owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")

@@ -1,5 +1,4 @@
-"""Short-lived pods of ours: made for one owner, waited for, removed; and the finding that something of them is still
-there."""
+"""Short-lived probe pods: created for one owner, waited for, and removed; and the finding about remaining ones."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from kubectl_eksdoc.ports import ProbeNamespace
 
 
 def left_finding(code: CodeName, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
-    """`left`: names of pods; `not_removed`: why their owner could not be removed, "" if it was."""
+    """`remaining`: names of pods; `not_removed`: why their owner could not be removed, or ""."""
     return Finding.of(
         f"{code}/not-removed" if not_removed else f"{code}/not-gone",
         Subject("ConfigMap", owner, namespace),
@@ -31,13 +30,13 @@ def left_finding(code: CodeName, owner: str, namespace: str, left: Sequence[str]
     )
 
 
-# Short-lived pods that ask something for us, as they are sent to the cluster, and the ConfigMap that owns them.
+# Manifests of short-lived probe pods, and of the ConfigMap that owns them.
 #
-# They are bound to their node by spec.nodeName, as kubectl debug does it, and not by way of the scheduler: a pod that
-# the scheduler finds no room for may preempt others where a PriorityClass is the default of the cluster, and may wake
-# an autoscaler. The kubelet refuses instead what does not fit (OutOfcpu, OutOfpods), and nobody has to go. They
-# tolerate every taint, have no service account's token, and keep to the pod security level "restricted", but for the
-# host's network, which "baseline" forbids already (Pod Security Standards, Host Namespaces).
+# The pods are bound to their node by spec.nodeName, as kubectl debug does, and bypass the scheduler: a pod without room
+# may preempt others where a PriorityClass is the cluster's default, and may trigger an autoscaler. The kubelet instead
+# rejects a pod that does not fit (OutOfcpu, OutOfpods), and no other pod is preempted. They tolerate every taint, have
+# no ServiceAccount token, and meet the pod security level "restricted", except for the host network, which "baseline"
+# forbids already (Pod Security Standards, Host Namespaces).
 
 
 NOBODY = 65534
@@ -45,8 +44,8 @@ NOBODY = 65534
 
 @frozen
 class ProbePurpose:
-    """What pods are made for: `name` in names and labels, the label that carries its id, where, and for how long at
-    most (the kubelet ends a pod after `deadline_s` of which nobody took care)."""
+    """The purpose of probe pods: `name` in names and labels, the label that carries its id, the namespace, and the
+    longest time (the kubelet ends a pod after `deadline_s` if the tool did not remove it)."""
 
     name: str
     label: str
@@ -65,13 +64,13 @@ class ProbePurpose:
 
 
 def owner(errand: ProbePurpose, content: Doc) -> Doc:
-    """A ConfigMap, which is made first and deleted at the end: the garbage collector takes the pods away with it."""
+    """A ConfigMap that is created first and deleted at the end: the garbage collector then deletes the pods."""
     meta = {"name": errand.owner_name, "namespace": errand.namespace, "labels": errand.labels}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **content}
 
 
 def pod(errand: ProbePurpose, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object) -> Doc:
-    """`owner_uid` "": as it is shown before there is an owner. `spec`: what it has besides."""
+    """`owner_uid` "": the manifest is shown before the owner exists. `spec`: further fields of the pod's spec."""
     of = {"apiVersion": "v1", "kind": "ConfigMap", "name": errand.owner_name, "uid": owner_uid}
     owners = {"ownerReferences": [of]} if owner_uid else {}
     return {
@@ -105,11 +104,11 @@ _OF_CONTAINER: Doc = {
 }
 
 
-# What is to be made of a probe's pod as it stands: its log is to be read, it is to be waited for, or it will not run.
+# The state of a probe pod: its log can be read, it is still running, or it will not run.
 #
-# A pod that did not run says nothing of what it was to ask. Reasons as the kubelet has them: pkg/kubelet/lifecycle/
-# predicate.go (OutOfcpu …, TaintToleration), pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go,
-# pkg/kubelet/active_deadline.go (DeadlineExceeded).
+# A pod that did not run has no result. Reasons as the kubelet names them: pkg/kubelet/lifecycle/predicate.go (OutOfcpu
+# …, TaintToleration), pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go, pkg/kubelet/active_deadline.go
+# (DeadlineExceeded).
 
 
 _NO_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
@@ -125,7 +124,7 @@ class ProbeStage(Enum):
 
 
 def stand_of(stand: PodStand | None) -> ProbeStage | Unknown:
-    """None: it is not in the cluster any more."""
+    """None: the pod is no longer in the cluster."""
     if stand is None:
         return Unknown("the pod was deleted before it reported anything")
     if stand.ended is not None and stand.phase != "Failed":
@@ -146,7 +145,7 @@ def stand_of(stand: PodStand | None) -> ProbeStage | Unknown:
 
 
 def too_late(stand: PodStand | None, waited_s: float) -> Unknown:
-    """It was waited for as long as was asked for."""
+    """Why the pod has no result after the requested wait."""
     since = f"after {waited_s:.0f} s"
     if stand is None:
         return Unknown(f"nothing was heard of it {since}")
@@ -162,11 +161,11 @@ def _unknown(why: str, reason: str, message: str) -> Unknown:
     return Unknown(f"{why} ({': '.join(filter(None, (reason, said)))})" if reason or said else why)
 
 
-# Whose a pod is, as far as the pod itself tells.
+# The owner of a pod, as far as the pod itself names it.
 
 
 def owner_of(pod: Pod) -> Subject:
-    """Of a pod of a Deployment that, and not its ReplicaSet; the pod itself where nothing made it."""
+    """The Deployment instead of its ReplicaSet for a pod of a Deployment; the pod itself if it has no owner."""
     if pod.deployment:
         return Subject("Deployment", pod.deployment, pod.namespace)
     if pod.owner is None:
@@ -178,7 +177,7 @@ LOOK_S = 1.0
 
 
 GONE_S = 30.0
-"""So long the garbage collector is waited for, in the end."""
+"""How long to wait for the garbage collector at the end."""
 
 
 T = TypeVar("T")
@@ -192,7 +191,7 @@ class ImdsProbeClock(Protocol):
 
 @frozen
 class Cleared:
-    """How it went to remove `owner`: names of pods that are still `left`, and why it is `not_removed`, "" if it was."""
+    """The result of removing `owner`: names of pods that still exist (`left`), and why it is `not_removed`, or ""."""
 
     owner: str
     left: tuple[str, ...] = ()
@@ -208,11 +207,12 @@ def owning(
     tell: Callable[[str], object],
     body: Callable[[ProbeOwner], T],
 ) -> tuple[T, Cleared]:
-    """What `body` gives, to which the owner of `probe` is lent, made of `manifest`; `stale` ones are removed before.
+    """Create an owner for `probe` from `manifest`, and return what `body` returns with it. `stale` owners are removed
+    before.
 
     Raises:
-        Forbidden, ClusterError: not even the owner can be made; nothing is left.
-        what `body` does: all is removed nevertheless, or `tell` hears what is left.
+        Forbidden, ClusterError: the owner cannot be created; nothing remains.
+        any error of `body`: everything is removed anyway, or `report` is called with what remains.
     """
     meta = manifest["metadata"]
     name, namespace = str(meta["name"]), str(meta["namespace"])
@@ -233,7 +233,7 @@ def owning(
 
 
 def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: str) -> str:
-    """What is left, and the command that takes it away."""
+    """What remains, and the command that removes it."""
     command = f"kubectl delete configmap {owner} -n {namespace}"
     if not_removed:
         return f"ConfigMap {owner} and its pods could not be removed ({not_removed}): {command}"
@@ -250,7 +250,7 @@ def _owned(ground: ProbeNamespace, manifest: Doc, namespace: str) -> ProbeOwner:
 
 
 def removed(owner: ProbeOwner, ground: ProbeNamespace, clock: ImdsProbeClock) -> Cleared:
-    """With its pods, for which the garbage collector is waited."""
+    """Remove the owner, and wait until the garbage collector has deleted its pods."""
     try:
         refused = ground.remove(owner)
         if refused is not None:
@@ -271,7 +271,7 @@ def removed(owner: ProbeOwner, ground: ProbeNamespace, clock: ImdsProbeClock) ->
 
 
 _APPEARS_S = 5.0
-"""A pod of which it is unknown whether it was made may still come."""
+"""Until then, a pod whose creation has an unknown result may still appear."""
 
 
 def awaited(
@@ -283,7 +283,7 @@ def awaited(
     told: Callable[[], int],
     now: Callable[[str, PodStand | None], T | Unknown | None],
 ) -> dict[str, T | Unknown]:
-    """Of each of `pods`, which are made, what `now` says (None: it is to be waited for), or why there is nothing."""
+    """For each of `pods`, which are created, the result of `outcome_of` (None: wait longer), or why there is none."""
     heard: dict[str, T | Unknown] = {}
     for name, manifest in pods.items():
         if told():

@@ -1,4 +1,5 @@
-"""``kubectl eksdoc rehearse``, also as ``drain rehearse``: try a drain on a simulated cluster, or serve one."""
+"""``kubectl eksdoc rehearse``, also as ``drain rehearse``: rehearse a drain on a simulated cluster, or serve that
+cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.wiring.stages import Faults
 
 SPEED = 60.0
-"""Virtual seconds in a second of a served cluster, unless said otherwise."""
+"""Default of ``--speed``: virtual seconds per second of a served cluster."""
 
 _ABOUT = """\
 Rehearse a drain on a simulated copy of a cluster, made from a dump or from the live cluster: the plan runs in virtual
@@ -90,7 +91,7 @@ def add_at_top(commands: Commands) -> None:
 
 
 def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """What came of the drain, in the format asked for; with ``--serve`` nothing, once it is over.
+    """The rehearsal in the requested format; with ``--serve`` an empty answer, once serving has ended.
 
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
@@ -133,7 +134,7 @@ def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         around.note(
             f"in another terminal: kubectl eksdoc --kubeconfig {path}, or kubectl --kubeconfig {path} get nodes"
         )
-        around.say(f"{path}\n")  # last: who waits for it may interrupt at once
+        around.say(f"{path}\n")  # last: a client that waits for this line may interrupt at once
 
     try:
         with ProgressLine(around.stderr) as progress:
@@ -147,7 +148,7 @@ def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 def faults_from(args: argparse.Namespace) -> Faults:
     """
     Raises:
-        UsageError: a fault is of clients, and there are none, or of the rehearsal, and there is none.
+        UsageError: a fault of requests without ``--serve``, or a fault of rehearsals with it.
     """
     from kubectl_eksdoc.embedded.faults import parse
     from kubectl_eksdoc.wiring.stages import Faults
@@ -166,7 +167,7 @@ def wants_list(args: argparse.Namespace) -> bool:
 
 
 def listed(look: Look) -> str:
-    """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
+    """Each fault as it is typed, its effect, its default, and what its share is of."""
     from kubectl_eksdoc.embedded.faults import ALL, ONCE_AT_S
 
     columns = [
@@ -185,7 +186,7 @@ def listed(look: Look) -> str:
 
 
 def as_given(faults: Faults) -> dict[str, object]:
-    """By the names of the flags, nothing where none was given."""
+    """By the names of the flags; empty where no fault was given."""
     return {"fault": list(faults.texts), "fault-seed": faults.seed} if faults.texts else {}
 
 

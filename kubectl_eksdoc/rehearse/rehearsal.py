@@ -1,8 +1,9 @@
-"""Try a drain in virtual time: the plan is made from the stage, and then done on it, eviction by eviction.
+"""Drain rehearsal in virtual time: the plan is made from the simulated cluster, and executed on it, eviction by
+eviction.
 
-It goes about it as a careful run does: all targets are cordoned first, a node is begun when what it needs has joined
-and its wave has come, a pod is asked for when its budget allows it, and what is refused waits. Hooks are not run: what
-they would look at is not there.
+It works like a careful run: all targets are cordoned first, a node is started when the nodes it needs have joined and
+its wave has come, a pod is evicted when its budget allows it, and refused evictions wait. Hooks are not run: the
+systems that they check do not exist here.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.ports import SimulatedCluster
 
 GIVE_UP_S = 3600.0
-"""So long nothing of the drain may happen until it is given up, and longer only if the user wants it to wait: no start
-or stop takes longer."""
+"""The rehearsal ends when the drain made no progress for this long, plus the waits that the user requested: no start or
+stop takes longer."""
 
 LOOK_S = 60.0
-"""So often it is looked whether there is still something to wait for."""
+"""Interval of the check whether there is still something to wait for."""
 
 
 def rehearse(
@@ -43,7 +44,7 @@ def rehearse(
     limits: RunLimits = RunLimits(),
     stops: Stops = no_stops,
 ) -> tuple[Cluster, Record]:
-    """Plan the drain of what is on `stage`, and do it there; `given` and `stops` as for `plan_drain`.
+    """Plan the drain of the cluster `simulated`, and execute it there; `identity` and `stop_times` as for `plan_drain`.
 
     Raises:
         as `plan_drain`.
@@ -56,19 +57,19 @@ def rehearse(
 
 
 class _Run:
-    """One drain on one stage. Mutable, and private to one call of `rehearse`."""
+    """One drain on one simulated cluster. Mutable, and private to one call of `rehearse`."""
 
     def __init__(self, stage: SimulatedCluster, cluster: Cluster, plan: DrainPlan, limits: RunLimits) -> None:
         self._stage = stage
         self._plan = plan
-        self._engine = Engine(plan, ObservedState(cluster), replace(limits, ready_s=0.0))  # its end is that of the plan
+        self._engine = Engine(plan, ObservedState(cluster), replace(limits, ready_s=0.0))  # it ends like the plan
         self._replanning = Replanning(self._engine, cluster)
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
         self._give_up_s = GIVE_UP_S + limits.soak_s + between_s + plan.policy.wait_jobs
         self._begun_s = stage.seconds
         level = plan.estimate.level if plan.estimate is not None else 0.0
         self._new_node_s = Time.of(*NEW_NODE_S).drawn(level)
-        self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
+        self._joining: list[tuple[float, str]] = []  # when a new node joins, and which node it replaces
 
     @property
     def _now(self) -> float:
@@ -93,7 +94,7 @@ class _Run:
         return Record(self._plan, moments, last_s, pending, undone, placed=placed, cordoned_only=skipped)
 
     def _step(self) -> None:
-        """Everything that can be done now."""
+        """Do everything that can be done now."""
         for when, node in list(self._joining):
             if when <= self._now:
                 self._joining.remove((when, node))
@@ -113,7 +114,7 @@ class _Run:
         self._replanning.look(lambda: self._now)
 
     def _new(self) -> Sequence[RunMoment]:
-        """What has happened since it was asked last; a node that is done is replaced where the user wants that."""
+        """The events since the last call; a node that is done is replaced where the policy has ``--surge``."""
         new = self._engine.new_moments()
         replaced = self._plan.policy.surge is not None
         for moment in new:
@@ -123,7 +124,7 @@ class _Run:
 
     @cached_property
     def _stays(self) -> Mapping[str, int]:
-        """How many pods of each node the plan leaves there."""
+        """Node name → how many of its pods the plan does not evict."""
         return {target.node.name: target.left for target in self._plan.targets}
 
     def _new_node(self, like: str, name: str) -> bool:
@@ -132,11 +133,11 @@ class _Run:
         return came
 
     def _next_s(self) -> float:
-        """When this run has something to do by itself; the stage may have something before."""
+        """When this run has something to do by itself; the simulated cluster may have something earlier."""
         own_s = (self._engine.next_s(self._now), self._replanning.next_s, self._now + LOOK_S)
         return min((*own_s, *(when for when, _ in self._joining)))
 
     def _faults(self) -> Iterable[RunMoment]:
-        """What befell the stage while it was drained."""
+        """The faults that were injected during the drain."""
         for at_s, subject, what in self._stage.befallen:
             yield RunMoment(max(0.0, at_s - self._begun_s), Happened.BEFALLEN, subject, why=what)

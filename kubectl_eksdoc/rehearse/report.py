@@ -1,4 +1,4 @@
-"""A rehearsal in every format: whether the plan holds, and where the two differ."""
+"""The rehearsal report in every format: whether the plan holds, and where the rehearsal differs from it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from kubectl_eksdoc.report.result import (
 )
 from kubectl_eksdoc.report.text import Look, Title, counted, joined, listing
 
-# A rehearsal in sentences: its verdict, where it differs from the plan, and what it cannot show.
+# The rehearsal in sentences: its verdict, its differences from the plan, and its limits.
 
 
 NOT_SHOWN = (
@@ -49,7 +49,7 @@ NOT_SHOWN = (
     "Jobs that end: they do only where it is known when",
     "preemption: no pod pushes out another of lower priority",
 )
-"""What a rehearsal says nothing about, so that nobody takes its silence for a pass."""
+"""Aspects that a rehearsal does not show, so that a missing difference is not taken for a pass."""
 
 NOTHING_DIFFERS = (
     "Nothing differs: it takes as long as the plan says, every node is emptied, nothing is refused, and no pod "
@@ -79,7 +79,7 @@ def verdict(view: RecordView) -> str:
 
 
 def _left_out(view: RecordView) -> str:
-    """Nodes that the plan drains are not all that were meant."""
+    """Not all selected nodes are drained by the plan."""
     left = len(view.planned.targets) - len(view.nodes)
     if not left:
         return ""
@@ -96,7 +96,7 @@ def new_nodes(view: RecordView) -> str:
 
 
 def differences(view: RecordView) -> tuple[str, ...]:
-    """Where the rehearsal and the plan disagree, a sentence each; one that says so where they do not."""
+    """The differences between rehearsal and plan, a sentence each; one sentence if there are none."""
     if not view.nodes:
         return ()
     return tuple(text for text in (*_of_nodes(view), *_of_pods(view)) if text) or (NOTHING_DIFFERS,)
@@ -159,7 +159,7 @@ def _of_pods(view: RecordView) -> Iterator[str]:
     yield held_by_name(view)
     if count := len(view.record.re_evicted):
         yield f"{counted(count, 'pod')} {_was(count)} evicted more than once; the plan expects none."
-    if count := sum(not each.before for each in view.pending):  # those that waited before are no news
+    if count := sum(not each.before for each in view.pending):  # pods that were Pending before are no difference
         none = sum(not eviction.lands_on for eviction in evictions)
         plan = f"the plan reserves none for {none} of its evictions" if none else "the plan has one for all"
         end = f"{'ends' if count == 1 else 'end'} without a node that {_was(count)} not waiting for one before"
@@ -203,7 +203,7 @@ class RehearsalReport(RecordView, Report):
         yield record.moments(self)
 
     def _last(self, full: bool) -> Iterator[Section]:
-        """What a dump does not hold is a list of names; why the rest was not read differs from kind to kind."""
+        """Kinds that a dump does not contain are a list of names; other kinds that were not read have a reason each."""
         yield Points(Title("Differences", " from the plan"), differences(self))
         yield Points(Title("Not shown", ": what no rehearsal can tell"), NOT_SHOWN)
         missing = [read for read in self.cluster.reads if not read.known]
@@ -218,42 +218,43 @@ class RehearsalReport(RecordView, Report):
 
 
 def _below(view: RecordView) -> list[str]:
-    """The plan's blockers and open questions are no smaller for a rehearsal that went well."""
+    """A good rehearsal does not remove the plan's blockers and unknowns: they follow the verdict."""
     return [new_nodes(view), placed(view), skipped_targets(view), f"The plan: {verdict_of_plan(view.planned)}"]
 
 
-# The rehearsal as ``-o json`` and ``-o yaml`` print it. What is not known or did not happen is null, never 0.
+# The rehearsal as ``-o json`` and ``-o yaml`` print it. Unknown values and events that did not happen are null, never
+# 0.
 
 
 class _Moment(Printed):
-    """One thing that happened."""
+    """One event."""
 
     at_seconds: Seconds
     what: Happened
     subject: Text
     """A node, or a pod (namespace/name); of a fault also the control plane, or how many pods."""
     node: Text | None
-    """The pod's; null where the subject is a node."""
+    """The pod's node; null where the subject is a node."""
     why: Text | None
     """Of a refusal the server's cause, or its message; of a fault its effect on the subject."""
 
 
 class RehearsalResult(CommandResult):
-    """The result of a drain that was tried in virtual time: kubectl eksdoc drain rehearse -o json. All seconds count
-    from the start of the drain. Lists are sorted; null is not known or did not happen, never 0."""
+    """The result of a drain in virtual time: kubectl eksdoc drain rehearse -o json. All seconds count from the start of
+    the drain. Lists are sorted; null is not known or did not happen, never 0."""
 
     kind: Literal["DrainRehearsal"]
     plan: RecordPlan
     ended_seconds: Seconds
-    """When the last node was done, or nothing happened any more."""
+    """When the last node was done, or when the last event happened."""
     late_seconds: Difference | None
-    """How much longer than the plan's p50; negative: sooner. null where one of both has no end."""
+    """How much longer than the plan's p50; negative: shorter. null where one of both has no end."""
     nodes: tuple[RecordNode, ...]
-    """Those that the plan drains, in its order."""
+    """The nodes that the plan drains, in its order."""
     moments: tuple[_Moment, ...]
-    """All that happened, by time."""
+    """All events, by time."""
     placements: tuple[RecordPlacement, ...] | None
-    """Onto which nodes replacements were to be and were scheduled, targets first; null where that was not seen."""
+    """The nodes onto which replacements were planned and scheduled, targets first; null where that was not observed."""
     on_targets: Count | None
     """How many replacements were scheduled onto targets."""
     cordoned_only: Texts
@@ -261,20 +262,20 @@ class RehearsalResult(CommandResult):
     refusals: tuple[RecordRefusal, ...]
     """The most frequent cause first."""
     pending: tuple[RecordPending, ...]
-    """Pods without a node at the end: those that the drain leaves without one first, then those that had none
+    """Pods without a node at the end: first those that the drain leaves without one, then those that had none
     before."""
     re_evicted: Texts
-    """Pods (namespace/name) that were evicted more than once: by name, which only those keep that have one of their
-    own."""
+    """Pods (namespace/name) that were evicted more than once. They are found by name, so only pods that keep their name
+    are listed."""
     not_emptied: Texts
     """Nodes that the plan drains and the rehearsal did not empty, in the plan's order."""
     differences: Texts
-    """Where rehearsal and plan disagree, in sentences, or one that says that nothing differs. Empty where no node is
-    drained."""
+    """Differences between rehearsal and plan, in sentences, or one that says that nothing differs. Empty where no node
+    is drained."""
     not_shown: Texts
-    """What no rehearsal can tell."""
+    """Aspects that a rehearsal cannot show."""
     findings: tuple[FindingResult, ...]
-    """The plan's."""
+    """The findings of the plan."""
 
     @classmethod
     def of(cls, facts: RecordView) -> RehearsalResult:

@@ -1,5 +1,5 @@
-"""Facts and decisions as text: each format a function that returns `str`.
+"""Rendering of facts and decisions as text: each format is a function that returns `str`.
 
 Belongs here: rows, layouts, schemas.
-Never here: printing, asking a terminal, deciding.
+Never here: printing, prompting on a terminal, deciding.
 """

@@ -1,4 +1,5 @@
-"""What the results of commands about a cluster begin with. Apart from `result`, as not every answer has a cluster."""
+"""First fields of the results of commands about one cluster. Separate from `result`, because some results have no
+cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _P = TypeVar("_P", bound=Printed)
 
 
 class ClusterResult(Printed):
-    """Whose cluster it is; null is not known."""
+    """The identity of the cluster; null if not known."""
 
     context: Text | None
     cluster: Text | None
@@ -31,12 +32,12 @@ class ClusterResult(Printed):
     region: Text | None
     server_version: Text | None
     uid: Text | None
-    """The uid of Namespace kube-system: it ties a plan to its cluster, whatever its names are."""
+    """The UID of Namespace kube-system: it ties a plan to its cluster, independent of names."""
     unverified: (
         Annotated[tuple[Literal["cluster", "region"], ...], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
         | UnsetType
     )
-    """Names that the command line alone says: neither AWS nor what was read confirmed them."""
+    """Names that only the command line gives: neither AWS nor the data that was read confirmed them."""
 
     @classmethod
     def of(cls, facts: Identity) -> ClusterResult:
@@ -44,12 +45,12 @@ class ClusterResult(Printed):
 
 
 class KindReadResult(Printed):
-    """How reading one kind went."""
+    """The state of reading one kind."""
 
     resource: Text
     state: ReadState
     count: Count | None
-    """Null where not all of its objects are known."""
+    """Null if not all of its objects are known."""
     detail: Text | UnsetType
 
     @classmethod
@@ -58,22 +59,22 @@ class KindReadResult(Printed):
 
 
 class Metadata(Printed):
-    """Which tool, which cluster, how old, what was read, and the options as given."""
+    """Version of the tool, the cluster, the age of the data, the kinds read, and the options."""
 
     tool_version: Text
     cluster: ClusterResult
     source: Source
     observed_at: Moment
-    """When the facts were read, UTC."""
+    """When the data was read, UTC."""
     kinds_read: tuple[KindReadResult, ...]
     options: dict[str, Any]
     """The options as given on the command line."""
     notes: Texts | UnsetType
-    """What the reader wants the user to know."""
+    """Notes of the reader for the user."""
 
 
 def metadata(cluster: Cluster, view: Any) -> Metadata:
-    """`view` has the `options` and the `tool_version`."""
+    """The metadata of a result; `report` has the `options` and the `tool_version`."""
     return Metadata.filled(
         cluster,
         cluster=cluster.identity,
@@ -85,7 +86,7 @@ def metadata(cluster: Cluster, view: Any) -> Metadata:
 
 
 class CommandResult(KindResult):
-    """Of a command about one cluster: its metadata are those of the facts, if nothing else is given."""
+    """A result about one cluster. Its metadata default to those of the facts."""
 
     metadata: Metadata
 

@@ -1,4 +1,4 @@
-"""A plain document as JSON or YAML: the same document always gives the same bytes."""
+"""JSON and YAML encoders: the same document always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from .text import unsafe
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
 _WIDEST = 1 << 30
-"""YAML is never folded: a command in it must stay on one line."""
+"""A width that prevents folding in YAML: a command must stay on one line."""
 
 
 def to_json(document: Json, ascii_only: bool = False) -> str:
-    """Two spaces of indent, keys as they stand; control characters and their like are ``\\u`` escapes."""
+    """JSON with an indent of two spaces and keys in their order; control and similar characters become ``\\u``
+    escapes."""
     text = json.dumps(document, indent=2, ensure_ascii=ascii_only, allow_nan=False)
     return _escaped(text) + "\n"
 
 
 def to_yaml(document: Json, ascii_only: bool = False, blocks: bool = False) -> str:
-    """The same document in block style. Signs a terminal would act on make it pure ASCII. `blocks`: texts of several
-    lines are such, as a script that is to be read."""
+    """YAML in block style. If the text has characters that a terminal would interpret, the output is pure ASCII.
+    `blocks`: write multi-line texts, such as scripts, as literal blocks."""
     try:
         text = _yaml(document, not ascii_only, blocks=blocks)
     except UnicodeEncodeError:
-        # libyaml takes no lone surrogate; the emitter in Python writes its escape.
+        # libyaml rejects a lone surrogate; the emitter in Python writes an escape.
         return _yaml(document, False, quick=False)
     if not ascii_only and not text.isascii() and any(unsafe(char) for char in set(text) if char != "\n"):
         return _yaml(document, False, blocks=blocks)
@@ -45,9 +46,10 @@ def _yaml(document: Json, signs: bool, quick: bool = True, blocks: bool = False)
 
 
 def _escaped(text: str) -> str:
-    """JSON leaves what is not ASCII as it is, escape sequences of one byte (C1) and bidirectional marks too.
+    """Escape characters that a terminal interprets. json.dumps leaves non-ASCII characters as they are, including
+    escape sequences of one byte (C1) and bidirectional marks.
 
-    Outside of strings a JSON text holds none of them but its line ends, so each can be escaped where it stands.
+    Outside of strings, a JSON text has none of these characters but its newlines, so each can be escaped in place.
     """
     if text.isascii() and "\x7f" not in text:
         return text
@@ -61,10 +63,10 @@ def _escaped(text: str) -> str:
 
 
 def plain_value(value: object) -> Json:
-    """`value` in JSON's types: enums by their value, sets sorted, tuples as lists.
+    """`value` in JSON types: enums by value, sets sorted, tuples as lists.
 
     Raises:
-        TypeError: it is of a type that JSON does not have.
+        TypeError: JSON has no such type.
     """
     if isinstance(value, Enum):
         return plain_value(value.value)

@@ -1,6 +1,6 @@
-"""A document as the events that PyYAML's emitters write.
+"""YAML events for PyYAML's emitters, generated from a document.
 
-``yaml.dump`` builds a node for every value first and looks for aliases: of a plan of 30,000 pods that takes eight
+``yaml.dump`` first builds a node for every value and searches for aliases: for a plan of 30,000 pods that takes eight
 times as long and hundreds of megabytes, for the same bytes.
 """
 
@@ -14,14 +14,15 @@ from yaml import events as make
 
 _TEXT = "tag:yaml.org,2002:str"
 NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+")
-"""YAML 1.2 (section 10.3.2) and readers in Go take ``1e3`` for a number, which YAML 1.1, and so PyYAML, does not."""
+"""Texts that YAML 1.2 (section 10.3.2) and YAML readers in Go take for numbers, such as ``1e3``; YAML 1.1, and so
+PyYAML, does not."""
 _MOST = 10_000
-"""Different texts that are remembered; names of nodes and verdicts come again, names of pods do not."""
+"""Cached texts. Names of nodes and verdicts recur, names of pods do not."""
 
 
 def events(document: object, blocks: bool = False) -> Iterator[yaml.Event]:
-    """The stream of one document in block style, without aliases; `document` is of JSON's types. `blocks`: texts of
-    several lines as such, where they can be."""
+    """The event stream of one document in block style, without aliases; `document` consists of JSON types. `blocks`:
+    write multi-line texts as literal blocks where possible."""
     yield make.StreamStartEvent()
     yield make.DocumentStartEvent(explicit=False)
     yield from _Scalars(blocks).walk(document)
@@ -30,7 +31,7 @@ def events(document: object, blocks: bool = False) -> Iterator[yaml.Event]:
 
 
 class _Scalars:
-    """Remembers how texts are to be written: finding out is most of the work."""
+    """Caches the scalar event of each text: resolving its style is most of the work."""
 
     def __init__(self, blocks: bool) -> None:
         self._blocks = blocks
@@ -56,7 +57,7 @@ class _Scalars:
             yield make.ScalarEvent(None, None, (True, False), self._word(value))
 
     def _text(self, text: str) -> yaml.Event:
-        """Plain where a reader would take it for a text, else in quotes."""
+        """Plain style where a YAML reader takes the text for a string, else quoted."""
         event = self._texts.get(text)
         if event is None:
             plain = self._resolve(yaml.ScalarNode, text, (True, False)) == _TEXT and not NUMBER.fullmatch(text)

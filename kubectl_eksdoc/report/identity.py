@@ -1,4 +1,4 @@
-"""The first line on stderr: which cluster, whose account, and how old the data is."""
+"""Identity line on stderr: cluster, account, region, and age of the data."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ UNKNOWN = "unknown"
 NO_CLUSTER = "manifests alone, no cluster was read"
 
 _SKEW = timedelta(seconds=2)
-"""Clocks may differ by this much before an age from the future is called one."""
+"""Clock skew that is tolerated before data counts as coming from the future."""
 
 
 def named(who: Identity) -> tuple[tuple[str, str], ...]:
-    """What a cluster is known by, each with its word; "" for what could not be told."""
+    """Labels and values that identify the cluster; "" for an unknown value."""
     told = (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
     return tuple((word, f"{name} (unverified)" if word in who.unverified else name) for word, name in told)
 
 
 def called(cluster: Cluster) -> str:
-    """As a title has it."""
+    """The cluster's name for a title."""
     who, nothing = cluster.identity, "manifests" if cluster.source is Source.FILE else "an unknown cluster"
     return who.cluster or who.context or nothing
 
@@ -32,7 +32,7 @@ def called(cluster: Cluster) -> str:
 def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> str:
     """``context prod-eu · cluster shop · account 111122223333 · region eu-west-1 · live, read 2s ago``.
 
-    One line without its end. What could not be told is called unknown.
+    One line without a newline. Missing values are shown as unknown.
     """
     look = look or Look()
     if cluster.source is Source.FILE:
@@ -43,7 +43,7 @@ def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> 
 
 
 def origin(cluster: Cluster, tool_version: str) -> str:
-    """Which cluster, by what data, by which tool, on one line."""
+    """The cluster, the origin of its data and the version of this tool, on one line."""
     who = cluster.identity
     names = [f"{word} {value or UNKNOWN}" for word, value in (*named(who), ("server", who.server_version))]
     source = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
@@ -51,13 +51,13 @@ def origin(cluster: Cluster, tool_version: str) -> str:
 
 
 def is_production(who: Identity, pattern: str) -> bool:
-    """Whether the context or the cluster is called like `pattern`, a regular expression; "" is like none."""
+    """Whether the context or the cluster name matches the regular expression `pattern`; "" matches nothing."""
     wanted = re.compile(pattern, re.IGNORECASE) if pattern else None
     return wanted is not None and any(name and wanted.search(name) for name in (who.context, who.cluster))
 
 
 def data_age(cluster: Cluster, now: datetime) -> str:
-    """Where the data came from and how old it is at `now`."""
+    """The origin of the data and its age at `now`."""
     passed = between(cluster.observed_at, now)
     moment = rfc3339(cluster.observed_at)
     if cluster.observed_at == NO_TIME:

@@ -1,8 +1,9 @@
-"""``-o junit``: for CI servers: in suites, a case for each finding code that was looked for, and for each manifest.
+"""JUnit XML (``-o junit``) for CI servers: in suites, one test case for each finding code that was checked and each
+manifest.
 
-What fails is a failure; what is not known is an error, with what is missing as its message; what is accepted or
-suppressed is skipped. So a server that reads the file alone sees what the exit code says.
-Source of the shape: the schema that Jenkins publishes (junit-10.xsd), which Ant's, GitLab's and Azure's readers accept.
+A failed finding is a failure; an unknown one is an error with the missing data as its message; an accepted or
+suppressed one is skipped. So a CI server that only reads the file sees the same outcome as the exit code.
+Source of the format: the schema that Jenkins publishes (junit-10.xsd); the readers of Ant, GitLab and Azure accept it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from kubectl_eksdoc.model.findings import Finding, Suppression
 from .text import Look, clean, rfc3339
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write (2.2, Char)."""
+"""Characters that XML 1.0 cannot represent (2.2, Char)."""
 
 
 class Case(NamedTuple):
-    """Of one code, or of one file: `fails` and `unknown` count, `slight` do not, or pass; `accepted` are not known and
-    may be so; `suppressed` with what does so."""
+    """The test case of one code or one file. `failing` and `unknown` findings count; `not_counted` do not count, or
+    pass; `accepted` are unknown findings that are allowed to be; `suppressed` come with their suppression."""
 
     name: str
     fails: Sequence[Finding] = ()
@@ -38,7 +39,7 @@ class Case(NamedTuple):
 
 
 class JUnit:
-    """Of a check, which has `suites`: names with their cases."""
+    """The backend of a check report, which has `suites`: names with their test cases."""
 
     def write(self, report: Any, look: Look) -> str:
         suites = list(report.suites())
@@ -70,12 +71,12 @@ class JUnit:
 def _attributes(name: str, cases: Sequence[Case], of_suite: bool = True) -> str:
     failed, skipped = sum(bool(case.fails) for case in cases), sum(case.skipped for case in cases)
     errors = sum(bool(case.unknown) and not case.fails for case in cases)
-    counted = f' skipped="{skipped}"' if of_suite else ""  # Jenkins' schema has it of a suite alone
+    counted = f' skipped="{skipped}"' if of_suite else ""  # Jenkins' schema allows it on a suite only
     return f'name={_quoted(name)} tests="{len(cases)}" failures="{failed}" errors="{errors}"{counted} time="0"'
 
 
 def _outcome(case: Case) -> Iterator[str]:
-    """One at most, as the schema has it."""
+    """At most one element, as the schema requires."""
     if case.fails:
         worst = case.fails[0]
         message = f"{worst.subject.kind} {worst.subject}: {worst.message}"
@@ -95,7 +96,7 @@ def _unknown(found: Finding) -> str:
 
 
 def _output(case: Case) -> Iterator[str]:
-    """What is told besides: what else is unknown, what is suppressed, what does not count."""
+    """The other findings: further unknown ones, accepted, suppressed, and those that do not count."""
     told = [_text(each) for each in case.unknown] if not case.fails else []
     told += [f"accepted: {_text(each)}" for each in case.accepted]
     told += [f"suppressed until {by.until.isoformat()}: {_text(each)}" for each, by in case.suppressed]

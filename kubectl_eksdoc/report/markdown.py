@@ -1,7 +1,7 @@
-"""GitHub's Markdown: text of foreign origin that stays text, code, and details that fold.
+"""GitHub Markdown: escaped text, code, tables and folded details.
 
-A message from a cluster must not become a link, an image, HTML, a mention that wakes somebody up, or a
-reference to an issue.
+A message from a cluster must not become a link, an image, HTML, a mention that notifies a user, or a reference to an
+issue.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _ENTITY = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _REFERENCE = re.compile(r"([@#])(?=\w)")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp)(?=://)|\b(www)(?=\.)|(?<=\w)(@)(?=<!)")
 _WORD_JOIN = "<!-- -->"
-"""An empty comment between two characters: GitHub then sees neither a mention nor a reference nor a link."""
+"""An empty comment between two characters: GitHub then recognizes no mention, reference or link."""
 
 
 class Marked(str):
-    """Markdown that may stand in a page as it is."""
+    """Markdown that goes into a document unchanged."""
 
     __slots__ = ()
 
 
 def escape(text: str) -> str:
-    """`text` that shows as itself wherever inline Markdown stands, table cells included."""
+    """`text` escaped for inline Markdown, including table cells: it is rendered literally."""
     if isinstance(text, Marked):
         return text
     safe = clean(text).replace("&", "&amp;")
@@ -41,13 +41,13 @@ def escape(text: str) -> str:
 
 
 def code(text: str, in_table: bool = False) -> str:
-    """A code span; its fence is longer than any run of backticks inside."""
+    """A code span; its fence is longer than any run of backticks in the text."""
     safe = clean(text)
     if not safe.strip() or (in_table and "\\" in safe):
-        # In a table a backslash before a pipe has two readings; as text it has one.
+        # In a table, a backslash before a pipe is ambiguous in code, but not in text.
         return escape(text)
     if in_table:
-        # GitHub splits the row at each bare pipe before it looks for code.
+        # GitHub splits a row at every unescaped pipe before it parses code spans.
         safe = safe.replace("|", "\\|")
     fence = "`" * (_longest_run(safe) + 1)
     pad = " " if safe[0] in "` " or safe[-1] in "` " else ""
@@ -55,7 +55,7 @@ def code(text: str, in_table: bool = False) -> str:
 
 
 def block(lines: Sequence[str], language: str = "sh") -> list[str]:
-    """A fenced block of one command a line."""
+    """A fenced code block with one command per line."""
     safe = [clean(line) for line in lines]
     fence = "`" * max(3, *(_longest_run(line) + 1 for line in safe)) if safe else "```"
     return [f"{fence}{language}", *safe, fence]
@@ -67,15 +67,16 @@ def folded(summary: str, lines: Sequence[str]) -> list[str]:
 
 
 def _in_html(text: str) -> str:
-    """In a block of HTML no Markdown is read up to the next blank line: a backslash would show."""
+    """Escaped text for an HTML block. GitHub parses no Markdown there up to the next blank line, so a backslash would
+    be visible."""
     safe = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _ADDRESS.sub(lambda m: m[0] + _WORD_JOIN, _REFERENCE.sub(rf"\1{_WORD_JOIN}", safe))
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str] = ()) -> list[str]:
-    """A table; the columns titled as in `names` are names to copy and stand as code.
+    """A table; the columns titled as in `code_columns` hold names to copy and are code.
 
-    Cells are not padded: a comment on GitHub has room for 65,536 characters, and padding would fill it.
+    Cells are not padded: a GitHub comment is limited to 65,536 characters.
     """
     if not rows:
         return []
@@ -92,7 +93,7 @@ def _cell(cell: str | int | Cell, span: bool) -> str:
 
 
 def signed(lines: Sequence[str], look: Look) -> str:
-    """The finished document, in ASCII where that is asked for; several blank lines become one."""
+    """The finished document, in ASCII if that is requested; several blank lines become one."""
     return look.signs(re.sub("\n{3,}", "\n\n", "\n".join(lines))) + "\n"
 
 
@@ -100,23 +101,24 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
-# What tickets of runs and rehearsals have in common: GitHub's limits, where facts are from, tables and lists.
+# Common parts of tickets about runs and rehearsals: GitHub's limits, origin of the data, tables and lists.
 
 
 LONGEST = 65_536
-"""What GitHub takes for an issue or a comment, in characters."""
+"""GitHub's limit for an issue or a comment, in characters."""
 
 CODE_WIDTH = 80
-"""Columns of a block of code that GitHub shows without a scroll bar."""
+"""Columns of a code block that GitHub shows without a scroll bar."""
 
 _MOST_ROWS = (400, 200, 100, 50, 25, 10)
-"""How many rows a table may have: the first number with which the ticket is not too long, else the last."""
+"""Limits for the rows of a table, tried in turn: the first with which the ticket is short enough, else the last."""
 
 _NAMES = frozenset({"NODE", "POD", "SUBJECT", "KIND"})
 
 
 def fitting(ticket: Callable[[int], str]) -> str:
-    """`ticket` makes the text with so many rows in a table at most; short enough for GitHub where that can be."""
+    """Render the ticket with the largest row limit with which it is short enough for GitHub; `render` takes the
+    limit."""
     text = ""
     for most in _MOST_ROWS:
         text = ticket(most)
@@ -126,13 +128,13 @@ def fitting(ticket: Callable[[int], str]) -> str:
 
 
 def cluster(of: Cluster) -> str:
-    """Its name as code, or words."""
+    """The cluster's name as code, or a description in words."""
     who = of.identity
     return code(called(of)) if who.cluster or who.context else called(of)
 
 
 def origin(of: Cluster, tool_version: str) -> str:
-    """Which cluster, by what data, by which tool."""
+    """The cluster, the origin of its data and the version of this tool."""
     who = of.identity
     parts = [
         f"{word} {code(value) if value else UNKNOWN}" for word, value in (*named(who), ("server", who.server_version))
@@ -154,5 +156,5 @@ def ticket_table(drawn: Drawn, what: str, most: int, names: Collection[str] = ()
 
 
 def more(count: int, what: str = "") -> list[str]:
-    """The line that says how many are left out; none where all are there."""
+    """The line with the number of omitted rows; no line if there are none."""
     return [f"… and {count} more{f' {what}' if what else ''}; all of them are in `-o json`."] if count > 0 else []

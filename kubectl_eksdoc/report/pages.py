@@ -1,7 +1,7 @@
-"""What pages in HTML have in common, whatever they are of.
+"""HTML pages: common frame, styles, tables, commands and remedies.
 
-Belongs here: their frame from head to foot, their style, commands and advice as they are copied from a page.
-Never here: what one page alone says, markup made without `report.pages`.
+Belongs here: the frame from header to footer, the style sheet, commands and remedies to copy.
+Never here: content of a single page; HTML generated without `report.pages`.
 """
 
 from __future__ import annotations
@@ -29,34 +29,35 @@ from .text import (
     text_of,
 )
 
-# HTML by construction: what is not markup already is escaped, so that a cluster's text stays text.
+# HTML by construction: text that is not `Html` is escaped, so that text from a cluster cannot become markup.
 
 
 TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "open"}
 
 _SHORT = 30
-"""Cells of so many characters are not broken into lines."""
+"""Cells of at most this many characters are not wrapped."""
 
 _EMPTY = frozenset({"meta", "br", "rect", "line", "input"})
 
 
 class Html(str):
-    """Markup that may stand in a page as it is. Only this module makes it from other text."""
+    """Markup that goes into a page unchanged. Only this module converts other text to it."""
 
     __slots__ = ()
 
 
 BREAK = Html("\n")
-"""A line end in the page's source; one in a text of a cluster is shown as an escape."""
+"""A newline in the page's source; a newline in text from a cluster is shown as an escape."""
 
 
 def text(said: str) -> Html:
-    """`said` as it is shown: markup stays, anything else is cleaned and escaped."""
+    """`value` as HTML: markup stays as it is, other text is cleaned and escaped."""
     return said if isinstance(said, Html) else Html(escape(clean(said), quote=True))
 
 
 def el(tag: str, *inside: str, **attributes: str | int | bool) -> Html:
-    """An element. ``class_`` is the attribute class, ``stroke_width`` is stroke-width; False leaves one out."""
+    """An HTML element. The keyword ``class_`` is the attribute class, ``stroke_width`` is stroke-width; False omits the
+    attribute."""
     named = [(name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not False]
     marks = "".join(f" {name}" if value is True else f' {name}="{text(str(value))}"' for name, value in named)
     if tag in _EMPTY:
@@ -65,7 +66,7 @@ def el(tag: str, *inside: str, **attributes: str | int | bool) -> Html:
 
 
 def put(*parts: str, between: str = "") -> Html:
-    """`parts` one after another; those that are empty are left out."""
+    """Concatenate `parts` with `between` as separator; empty parts are skipped."""
     return Html(text(between).join(text(part) for part in parts if part))
 
 
@@ -74,33 +75,33 @@ def lines(parts: Iterable[str]) -> Html:
 
 
 def command(line: str) -> Html:
-    """A command line that is selected as a whole by one click; nothing for none."""
+    """A command line that one click selects as a whole; empty if there is none."""
     return el("pre", el("code", line)) if line else Html("")
 
 
 def bullets(texts: Iterable[str], class_: str = "") -> Html:
-    """A list; nothing where it is empty."""
+    """A bullet list; empty if there are no texts."""
     items = [el("li", each) for each in texts]
     return el("ul", *items, class_=class_ or False) if items else Html("")
 
 
 def folded(summary: str, *inside: str, open_: bool = False, class_: str = "") -> Html:
-    """Details under a line that opens them; nothing where there are none."""
+    """A `details` element with a summary line; empty if it has no content."""
     if not any(inside):
         return Html("")
     return el("details", el("summary", summary), BREAK, *inside, open=open_, class_=class_ or False)
 
 
 def more(count: int, what: str = "") -> Html:
-    """The line that says how many are left out; nothing where all are there."""
+    """The line with the number of omitted items; empty if there are none."""
     said = f"… and {count} more{f' {what}' if what else ''}; all of them are in -o json."
     return el("p", said, class_="soft") if count > 0 else Html("")
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str] = ()) -> Html:
-    """A table that scrolls sideways by itself, by keys as well; what `names` lists are columns of names to copy.
+    """A table that scrolls sideways, also by keyboard; the columns titled as in `code_columns` hold names to copy.
 
-    A column that a narrow terminal would drop is left out on a narrow screen as well.
+    A column that a narrow terminal drops is also hidden on a narrow screen.
     """
     if not rows:
         return Html("")
@@ -115,7 +116,8 @@ def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str]
 
 
 def page(title: str, style: str, body: str) -> Html:
-    """A whole document that loads nothing, sends nothing and runs no script; only `style` itself may style it."""
+    """A complete document that loads nothing, sends nothing and runs no script; the Content-Security-Policy allows
+    `style` alone."""
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
     head = (
@@ -132,7 +134,7 @@ def page(title: str, style: str, body: str) -> Html:
 
 
 def _mark(column: Column, at: int, rows: Sequence[Row], name: bool) -> str:
-    """The classes of a column's cells; ``s`` where all are short enough to stay on one line."""
+    """The CSS classes of a column's cells; ``s`` if all are short enough to stay on one line."""
     texts = (row[at] for row in rows)
     short = all(isinstance(cell, Html) or len(text_of(cell)) <= _SHORT for cell in texts)
     words = (("n", column.right), ("name", name), ("s", short and not name), ("minor", column.drop))
@@ -144,7 +146,7 @@ def _cell(cell: str | int | Cell, mark: str) -> Html:
     return el("td", text_of(cell), class_=f"{mark} {tone}".strip() or False)
 
 
-# Commands that one click selects, and advice with its flags kept whole.
+# Commands that one click selects, and remedies whose flags are not wrapped.
 
 
 _FLAG = re.compile(r"(--[a-z][a-z-]+[a-z])")
@@ -152,7 +154,7 @@ _MOST = 5
 
 
 def command_list(commands: Sequence[str]) -> Html:
-    """Commands to copy; of very many the first few stand open."""
+    """Commands to copy; of a long list, all but the first few are folded."""
     kept = few(commands, _MOST)
     rest = commands[len(kept) :]
     more = folded(f"{counted(len(rest), 'command')} more like it", *(command(each) for each in rest)) if rest else ""
@@ -160,21 +162,22 @@ def command_list(commands: Sequence[str]) -> Html:
 
 
 def advice(when: str, said: str, commands: Sequence[str]) -> Html:
-    """What to do, when, and the commands that do it."""
+    """A remedy: what to do, when, and its commands."""
     head = el("p", el("span", when, class_="when"), el("span", flagged(said)), class_="said")
     return el("div", head, command_list(commands), class_="remedy")
 
 
 def flagged(said: str) -> Html:
-    """`said` with each flag kept on one line."""
+    """`sentence` as HTML; no flag in it is wrapped."""
     return put(*(el("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(said)))
 
 
-# The frame of a page: its name and where its facts are from, links to its sections, the sections, its foot.
+# Page frame: title and origin of the data, links to the sections, the sections, the footer.
 
 
 class Section(NamedTuple):
-    """`anchor` is its id, `short` its name in the list of sections; without `inside` it is left out."""
+    """A section of a page. `anchor` is its id, `nav_label` its name in the navigation; a section without content is
+    left out."""
 
     anchor: str
     short: str
@@ -183,7 +186,7 @@ class Section(NamedTuple):
 
 
 def origin(cluster: Cluster, *more: str) -> Html:
-    """Which cluster, by what data of when, and `more`."""
+    """The cluster, the origin and time of its data, and `extra_parts`."""
     who = cluster.identity
     words = (*named(who), ("server", who.server_version))
     parts = [put(f"{word} ", el("b", value or UNKNOWN)) for word, value in words]
@@ -193,8 +196,8 @@ def origin(cluster: Cluster, *more: str) -> Html:
 
 
 def framed(name: str, style: str, head: Html, first: Html, sections: Iterable[Section], foot: str, look: Look) -> str:
-    """The whole document: `head` below its name, `first` before the sections. With `look.ascii` what is not ASCII is a
-    character reference."""
+    """The complete document: `heading` below its name, `introduction` before the sections. With `appearance.ascii`,
+    non-ASCII characters become character references."""
     kept = [each for each in sections if each.inside]
     links = put(*(el("a", each.short, href=f"#{each.anchor}") for each in kept), between=" ")
     body = lines(
@@ -212,7 +215,7 @@ def _section(of: Section) -> Html:
     return el("section", el("h2", of.title), BREAK, of.inside, id=of.anchor)
 
 
-# How the page looks: light and dark as the reader's machine says, narrow screens, and paper.
+# Style sheet: light and dark mode, narrow screens, and print.
 
 
 STYLE = """

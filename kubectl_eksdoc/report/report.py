@@ -1,7 +1,9 @@
-"""One answer of a command in every format: a command says what stands in it once, and a backend writes it.
+"""The `Report` of a command, rendered in every output format by a backend.
 
-Belongs here: what a page is made of, and the backends for a terminal, Markdown, JSON and YAML.
-Never here: what any one command says.
+A command lists the sections of its answer once; a backend (terminal, Markdown, JSON, YAML) writes them.
+
+Belongs here: the section types, and the backends for a terminal, Markdown, JSON and YAML.
+Never here: the content of any one command's answer.
 """
 
 from __future__ import annotations
@@ -35,14 +37,14 @@ from .text import (
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
 
-# Findings on a screen: each in a line or two, and below it what shows it and what to do.
+# Findings on a terminal: a line or two for each, and below it the evidence and the remedies.
 
 
 SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
 
 
 Mark = Callable[[Finding], str]
-"""What is said of a finding behind its severity, ``" (new)"``; "" for nothing."""
+"""Text after the severity of a finding, such as ``" (new)"``; "" for none."""
 
 
 def unmarked(_: Finding) -> str:
@@ -50,7 +52,7 @@ def unmarked(_: Finding) -> str:
 
 
 def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
-    """`named`: its subject is named."""
+    """The lines of one finding. `show_subject`: its message begins with kind and name of its subject."""
     sign, tone = SIGNS[found.status]
     what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
     head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)
@@ -70,20 +72,20 @@ def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mar
 
 
 def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
-    """What is done first; where it is a command for now, what is done later as well, so that it does not stay
-    the only thing."""
+    """The first remedy. If its command is for now, the first remedy for later is added: the command alone may not be a
+    lasting fix."""
     if not named or not remedies or remedies[0].when is When.LATER or not remedies[0].command:
         return remedies[:1]
     return (remedies[0], *[each for each in remedies if each.when is When.LATER][:1])
 
 
-# What a page is made of.
+# Sections of a report.
 
 
 @frozen
 class Head:
-    """The verdict, and paragraphs below it. `ticket`: of what a ticket is, ``Drain of``; it then begins with that, the
-    cluster's name and where its facts are from."""
+    """The verdict, and paragraphs below it. With `ticket_title` (``Drain of``), a ticket begins with that title, the
+    cluster's name and the origin of its data."""
 
     verdict: str
     more: Sequence[str] = ()
@@ -92,9 +94,10 @@ class Head:
 
 @frozen
 class Table:
-    """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
-    besides; `above`: a paragraph of a terminal; `below`: what is to be known of the rows, or that there are none. In a
-    ticket columns called as in `names` are code, too, and with `fold` it is folded under that line."""
+    """A table. `max_rows` limits its rows except in wide output. `row_noun`: a plural noun for the rows; `omitted`: the
+    number of further rows that are not in `table`; `intro`: a paragraph above the table (terminal only); `notes`:
+    remarks on the rows, or that there are none. A ticket prints the columns titled as in `code_columns` as code, and
+    folds the table under `fold_summary` if that is given."""
 
     title: Title | str
     table: Drawn
@@ -109,15 +112,15 @@ class Table:
 
 @frozen
 class Points:
-    """Sentences that have nothing to do with each other."""
+    """A bullet list of independent sentences."""
 
     title: Title | str
     texts: Iterable[str]
 
 
 class Line(NamedTuple):
-    """A paragraph; so many spaces stand before its first line, `hang` more before the others. `whole`: a command, a
-    path or a line of a file, which is never broken."""
+    """A paragraph. Its first line is indented by `indent` spaces, the other lines by `hang` more. A `verbatim` line (a
+    command, a path, a line of a file) is never wrapped."""
 
     text: str
     indent: int = 2
@@ -127,19 +130,19 @@ class Line(NamedTuple):
 
 
 def as_it_is(text: str, indent: int = 2) -> Line:
-    """What is to be copied: a command, a path, a line of a file."""
+    """A line to copy: a command, a path, a line of a file."""
     return Line(text, indent, whole=True)
 
 
 def flush(text: str, indent: int = 2) -> Line:
-    """A paragraph whose lines all begin at the same place."""
+    """A paragraph without hanging indent: all its lines begin in the same column."""
     return Line(text, indent, 0)
 
 
 @frozen
 class Lines:
-    """Of a text without a title, `title` is None; `language` of the lines that are whole; `left_out`: how many of what
-    they tell there are besides."""
+    """A block of lines. Without a title, `title` is None. `language` is that of the verbatim lines; `omitted`: how many
+    further items are not shown."""
 
     title: Title | str | None
     lines: Sequence[Line | str]
@@ -149,7 +152,8 @@ class Lines:
 
 @frozen
 class Findings:
-    """`of`: what they are of, as ``" with NONE"``; `named`: they are of several subjects."""
+    """A list of findings. `title_suffix` follows the title, such as ``" with NONE"``; `show_subject`: the findings have
+    different subjects, so each names its own."""
 
     found: Sequence[Finding]
     of: str = ""
@@ -159,8 +163,8 @@ class Findings:
 
 @frozen
 class ReportFigure:
-    """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs. Without a title, these lines
-    are all that a screen shows of it."""
+    """A figure. `draw` returns its lines for an appearance: at full width if its second argument is true, else fitted
+    to the width. `notes`: paragraphs below it. Without a title, a terminal shows these lines alone."""
 
     title: Title | None
     draw: Callable[[Look, bool], Sequence[str]]
@@ -169,7 +173,7 @@ class ReportFigure:
 
 @frozen
 class Written:
-    """Of a ticket: lines that are Markdown already."""
+    """Markdown lines of a ticket; a terminal does not show them."""
 
     title: Title | None
     lines: Sequence[str]
@@ -177,7 +181,7 @@ class Written:
 
 @frozen
 class Foot:
-    """What a terminal says last: where more of it is."""
+    """The last paragraph on a terminal: where to find more."""
 
     text: str
 
@@ -186,27 +190,29 @@ Section: TypeAlias = Head | Table | Points | Lines | Findings | ReportFigure | W
 
 
 class Report:
-    """What a command found. A subclass is a frozen dataclass of that; `of` names it with its article."""
+    """The answer of a command. A subclass is a frozen dataclass of what the command found; `noun_phrase` names it with
+    its article."""
 
     __slots__ = ()
     of: ClassVar[str]
     formats: ClassVar[Mapping[str, Backend]]
 
     def sections(self, full: bool) -> Iterable[Section | None]:
-        """In their order, None for none; `full`: nothing is left out."""
+        """The sections in order; None stands for an absent one. `full`: nothing is left out."""
         raise NotImplementedError
 
     def ticket(self, most: int) -> Iterable[Section | None]:
-        """The same in Markdown; `most`: rows of a table."""
+        """The sections of a Markdown ticket; `max_rows`: rows of a table."""
         return self.sections(full=False)
 
     def result(self) -> object:
-        """A `Printed` structure."""
+        """The result as a `Printed` structure, for JSON and YAML."""
         raise NotImplementedError
 
     @property
     def origin(self) -> str:
-        """Which cluster, by what data, by which tool; "" where that is not said."""
+        """The cluster, the origin of its data and the version of this tool, on one line; "" if the report has no
+        cluster."""
         from .identity import origin
 
         cluster: Cluster | None = getattr(self, "cluster", None)
@@ -216,38 +222,40 @@ class Report:
     def check(cls, output: str) -> None:
         """
         Raises:
-            UsageError: there is no such format.
+            UsageError: this report has no such output format.
         """
         if output not in cls.formats:
             raise UsageError(f"{cls.of} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}")
 
     def render(self, output: str, look: Look) -> str:
-        """In that format, ending with a line end. Raises: as `check`."""
+        """The report in this format; the text ends with a newline. Raises: as `check_format`."""
         self.check(output)
         return self.formats[output].write(self, look)
 
 
 @frozen(kw_only=True)
 class CommandReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
+    """A report on one cluster. `options`: the flags as given; `recognised`: how the match between the cluster and its
+    AWS description is known."""
 
     options: Mapping[str, object]
     recognised: str = ""
     tool_version: str = __version__
 
 
-# The backends.
+# Backends.
 
 
 class Backend(Protocol):
     def write(self, report: Any, look: Look) -> str:
-        """The whole answer; ends with a line end."""
+        """The complete output; it ends with a newline."""
         ...
 
 
 @frozen
 class Screen:
-    """A terminal. `full`: nothing is cut and no column dropped, so lines may be wider than it is."""
+    """The backend of a terminal. With `full`, no cell is truncated and no column dropped, so lines may be wider than
+    the terminal."""
 
     full: bool = False
 
@@ -303,7 +311,7 @@ def _on_screen(line: Line | str, look: Look) -> list[str]:
 
 @frozen
 class _Document:
-    """The result, by the encoder of its format."""
+    """The result, encoded in JSON or YAML."""
 
     encode: Callable[[Any, bool], str]
 
@@ -315,7 +323,7 @@ class _Document:
 
 @frozen
 class OwnFormat:
-    """A format that only one command has."""
+    """An output format of a single command."""
 
     made: Callable[[Any, Look], str]
 
@@ -324,8 +332,8 @@ class OwnFormat:
 
 
 class Markdown:
-    """For a ticket: headings from the second level, so that it can stand below a title of its own; short enough for
-    GitHub."""
+    """The backend of Markdown tickets. Headings begin at the second level, so that the text fits below a title; the
+    text is short enough for a GitHub comment."""
 
     def write(self, report: Report, look: Look) -> str:
         from .markdown import fitting, signed
@@ -349,7 +357,7 @@ class Markdown:
 
     @staticmethod
     def lines(section: Section, look: Look, most: int) -> list[str]:
-        """`most`: rows of a table."""
+        """The lines of one section; `max_rows`: rows of a table."""
         from .markdown import (
             CODE_WIDTH,
             block,
@@ -393,7 +401,7 @@ def _headed(title: Title | str | None, body: list[str]) -> list[str]:
 
 
 def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
-    """Lines that are whole stand together as code."""
+    """Markdown of these lines; consecutive verbatim lines form one code block."""
     from .markdown import block, escape
 
     code: list[str] = []
@@ -433,6 +441,6 @@ PLAIN: Mapping[str, Backend] = MappingProxyType(
         "markdown": Markdown(),
     }
 )
-"""What every command has, unless it says something else."""
+"""The formats of every command that does not declare others."""
 
 Report.formats = PLAIN

@@ -1,7 +1,7 @@
-"""What printed results are made of: a field is declared once, and JSON, YAML and the JSON Schema are made from it.
+"""Base types of printed results: JSON, YAML and the JSON Schema are generated from one declaration of each field.
 
-A result is a `Printed` structure with the fields in the order in which they are printed. What is not known is null; a
-field whose type allows UnsetType is left out instead. Docstrings of types and fields are the schema's descriptions.
+A result is a `Printed` structure; its fields are printed in their order. A value that is not known is null; a field
+whose type allows UnsetType is omitted instead. Docstrings of types and fields become descriptions in the schema.
 """
 
 from __future__ import annotations
@@ -28,30 +28,32 @@ from .text import rfc3339
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
 Lines = tuple[str, ...]
-"""As another program wrote them: some may be empty."""
+"""Lines of another program's output; some may be empty."""
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
 WholeSeconds = Annotated[int, Meta(ge=0, extra={"digits": None})]
 Difference = Annotated[float, Meta(extra={"digits": 3})]
-"""Of seconds."""
+"""In seconds."""
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
 Code = Annotated[str, Meta(extra_json_schema={"$ref": "#/$defs/Code"})]
-"""One of the finding codes of the command that prints it."""
+"""A finding code of the command that prints it."""
 
 Form = Callable[[Any], Any]
 
 
 _OPTIONS: dict[str, Any] = {"frozen": True, "rename": "camel", "forbid_unknown_fields": True}
-"""Subclasses inherit them. For mypy, which wants `frozen` repeated in each, they are not in the class statement."""
+"""msgspec options that subclasses inherit. They are not in the class statement, because mypy would want `frozen`
+repeated in each subclass."""
 
 
 _P = TypeVar("_P", bound="Printed")
 
 
 class Printed(Struct, **_OPTIONS):
-    """`schema`: what it demands beside the fields; `descriptions`: of fields that have no docstring. `called`: what the
-    facts call a field, where that is not its name; ``node.zone`` is the zone of their node."""
+    """Base class of printed structures. `schema`: further constraints in the JSON Schema; `descriptions`: descriptions
+    of fields without a docstring. `called` maps a field to its attribute in the facts, where the names differ;
+    ``node.zone`` means the zone of the facts' node."""
 
     schema: ClassVar[Mapping[str, Any]] = {}
     descriptions: ClassVar[Mapping[str, str]] = {}
@@ -59,17 +61,17 @@ class Printed(Struct, **_OPTIONS):
 
     @classmethod
     def of(cls: type[_P], facts: Any) -> _P:
-        """The printed form of `facts`; a plain tuple has the fields in their order. Overridden where a field has
-        another form than there."""
+        """The printed form of `facts`; a plain tuple lists the fields in their order. Subclasses override it where a
+        field needs a conversion."""
         if type(facts) is tuple:
             return cls.filled(**dict(zip(cls.__struct_fields__, facts, strict=True)))
         return cls.filled(facts)
 
     @classmethod
     def filled(cls: type[_P], *facts: object, **given: object) -> _P:
-        """Each field as given, or else what the first of `facts` that has it calls by its name (`called`), in the form
-        that its type says. `done_seconds` and `p50` may be called `done_s` and `p50_s` there; what None would have is
-        null, or no items."""
+        """Build the structure: each field from `values`, else from the first of `facts` that has an attribute of its
+        name (or of the name in `called`), converted to the field's type. Fields `done_seconds` and `p50` may also be
+        the attributes `done_s` and `p50_s`. None becomes null, or an empty tuple."""
         if wrong := given.keys() - set(cls.__struct_fields__):
             raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(wrong))}")
         path = cls.called.get
@@ -93,7 +95,7 @@ def _found(facts: Sequence[object], path: str) -> Any:
 
 
 def made_of(name: str, fields: Iterable[tuple[str, Any]], module: str, **namespace: Any) -> type[Printed]:
-    """A type whose fields (name and type) are declared somewhere else."""
+    """A `Printed` type whose fields (name and type) are declared elsewhere."""
     found = defstruct(name, list(fields), bases=(Printed,), kw_only=True, module=module, namespace=namespace)
     return cast("type[Printed]", found)
 
@@ -104,11 +106,11 @@ class _LeftOut:
 
 
 LEFT_OUT = _LeftOut()
-"""Facts for `Printed.filled` of which every field is left out that is not given."""
+"""Facts for `Printed.from_facts`: every field without an explicit value is omitted."""
 
 
 def plain(result: object) -> Any:
-    """In JSON's types, as the encoders take it; its lists are tuples."""
+    """`result` in JSON types, as the encoders take it; lists are tuples."""
     return to_builtins(result)
 
 
@@ -118,8 +120,8 @@ def _forms(printed: type[Printed]) -> tuple[tuple[str, Form], ...]:
 
 
 def _form(hint: Any) -> Form:
-    """To the form of `hint`; the facts' "" is null, or left out, where that is allowed, and so is a 0 that no value can
-    be."""
+    """The converter to the type `hint`. An empty string in the facts becomes null (or is omitted) where the type allows
+    that; so does 0 where the type excludes 0."""
     choices, core = _choices(hint), _core(hint)
     metas = [each for choice in choices if get_origin(choice) is Annotated for each in get_args(choice)[1:]]
     if core is Any:
@@ -149,7 +151,7 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 
 def _core(hint: Any) -> Any:
-    """Without null, UnsetType, and what Annotated adds."""
+    """The type without null, UnsetType and Annotated metadata; Any for a union of several types."""
     core, *others = (each for each in _choices(hint) if each not in (NoneType, UnsetType))
     if others:
         return Any
@@ -178,7 +180,7 @@ def _text(value: object) -> str:
 
 
 class SubjectResult(Printed):
-    """What a finding is about."""
+    """The object that a finding is about."""
 
     kind: Text
     namespace: Text | UnsetType
@@ -195,7 +197,7 @@ class ObjectResult(Printed):
 
 
 class RemedyResult(Printed):
-    """One step, the command that does it, and when it can be taken."""
+    """One step of a remedy, its command, and when to take it."""
 
     text: Text
     command: Text | UnsetType
@@ -203,7 +205,7 @@ class RemedyResult(Printed):
 
 
 class FindingResult(Printed):
-    """What is so, on what, how bad, and what to do."""
+    """A problem, its subject, its severity, and how to fix it."""
 
     schema = {"if": {"properties": {"status": {"const": "unknown"}}}, "then": {"required": ["missing"]}}
 
@@ -216,7 +218,7 @@ class FindingResult(Printed):
     evidence: Lines
     remedy: tuple[RemedyResult, ...]
     missing: Text | UnsetType
-    """What an unknown one lacks."""
+    """The data that is missing; only if the status is unknown."""
 
     @classmethod
     def filled(cls: type[_P], *facts: Any, **given: object) -> _P:
@@ -225,7 +227,7 @@ class FindingResult(Printed):
 
 
 class KindResult(Printed):
-    """What every result begins with."""
+    """The first fields of every result."""
 
     api_version: Literal["eksdoc.io/v1alpha1"]
     kind: str

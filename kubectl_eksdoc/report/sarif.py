@@ -1,9 +1,9 @@
-"""SARIF 2.1.0: a rule for each finding code, a result for each finding.
+"""SARIF 2.1.0: one rule for each finding code, one result for each finding.
 
-What is not known is of kind "open" and, as SARIF has it for all kinds but "fail", of level "none".
-Each result has a physical location: GitHub's code scanning refuses a file in which one has none, and tells alerts of
-one day from those of another by primaryLocationLineHash alone. Of what is in a cluster and in no file, the path is made
-of its namespace, kind and name.
+An unknown finding is of kind "open" and of level "none", as SARIF requires of every kind but "fail".
+Every result has a physical location: GitHub code scanning rejects a file with a result that has none, and matches the
+alerts of different days by primaryLocationLineHash alone. For an object of the cluster, which is in no file, the path
+is built from its namespace, kind and name.
 Source: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.27 result, 3.33 logicalLocation, 3.35 suppression);
 GitHub documentation, SARIF support for code scanning.
 """
@@ -38,13 +38,13 @@ _LEVELS = {
 _KINDS = {Status.FAIL: "fail", Status.PASS: "pass", Status.UNKNOWN: "open"}
 _NO_LEVEL = "none"
 FILE = "File"
-"""The kind of subject by which manifests are named."""
+"""The subject kind of findings about manifests."""
 _MOST_LINES = 10**9
 
 
 class SarifDetails(NamedTuple):
-    """What a report says in its run besides findings: `of` what is its id; `codes` that were looked for; `suppressed`
-    findings; `about`: properties of a finding; `invocations` and `properties` of the run."""
+    """The parts of a run besides its findings: `run_id`; `codes` that were checked; `suppressed` findings;
+    `finding_properties` for one finding; `invocations` and `run_properties` of the run."""
 
     of: str
     codes: Iterable[Code] = ()
@@ -56,7 +56,7 @@ class SarifDetails(NamedTuple):
 
 @frozen
 class Sarif:
-    """`details`: of a report."""
+    """The SARIF backend; `details` returns the `SarifDetails` of a report."""
 
     details: Callable[[Any], SarifDetails]
 
@@ -99,10 +99,11 @@ def _rule(code: Code) -> Json:
 
 
 def _result(found: Finding, rule: int, nth: int) -> Fields:
-    """`rule`: which one it is; `nth` of its identity, from 1. A hash is written as GitHub does."""
+    """One result. `rule_index`: index of its rule; `occurrence`: its number among the findings of the same identity,
+    from 1. The hash has the format that GitHub uses."""
     identity = _identity(found)
     hashed = sha256(identity.encode(errors="replace")).hexdigest()[:16]
-    # Where it is in the cluster; of a manifest the file, and the first line that is named.
+    # The location in the cluster; for a manifest the file, and the first line that the evidence names.
     name = found.subject.name or "unknown"
     lines = [f"{found.subject.kind} {found.subject}: {found.message}", *[f"- {each}" for each in found.evidence]]
     lines += [f"missing: {found.missing}"] if found.missing else []
@@ -125,11 +126,12 @@ def _result(found: Finding, rule: int, nth: int) -> Fields:
 
 
 def _physical(found: Finding) -> Fields:
-    """Of a manifest by the subject, and by evidence that begins with ``deploy/web.yaml:12``."""
+    """The location of a manifest: its path is the subject, its line is from evidence that begins with
+    ``deploy/web.yaml:12``."""
     if found.subject.kind != FILE:
         return {"artifactLocation": {"uri": quote(_qualified(found), errors="replace")}, "region": {"startLine": 1}}
     path = found.subject.name
-    uri = quote(normpath(path), errors="replace") if path else "unknown"  # GitHub takes no ./deploy
+    uri = quote(normpath(path), errors="replace") if path else "unknown"  # GitHub rejects ./deploy
     fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
     for each in found.evidence:
         line, _, _ = each.removeprefix(f"{path}:").partition(" ")
@@ -144,5 +146,5 @@ def _qualified(found: Finding) -> str:
 
 
 def _identity(found: Finding) -> str:
-    """The same finding of another day has the same: figures in its message are none of it."""
+    """A key that is the same for the same finding on another day: it contains no figures of the message."""
     return f"{found.code.name}:{_qualified(found)}"

@@ -1,7 +1,7 @@
-"""Text of foreign origin made safe for a terminal, and text made to fit a line.
+"""Terminal text: escaping of untrusted text, wrapping and truncation, tables.
 
-Messages, annotations and paths are whatever somebody wrote into the cluster. A terminal obeys escape
-sequences in them: it can be told to hide lines, to retitle itself or to reorder what is read.
+Messages, annotations and paths are untrusted: any client of the cluster may have written them. A terminal obeys escape
+sequences in them: they could hide lines, change the window title or reorder text.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import duration
 
-# How text may look: width, colour, signs. Decided once at the boundary and handed to every format.
+# Appearance of text: width, colour, characters. It is determined once at the boundary and passed to every format.
 
 
 NARROWEST = 60
-"""Narrower layouts would cut names to pieces; a terminal below this wraps the lines itself."""
+"""In narrower layouts, names would be truncated too much; a narrower terminal wraps the lines itself."""
 
 
 class Tone(str, Enum):
-    """What a colour means. A sign or a word always says the same, so removing colour loses nothing."""
+    """The meaning of a colour. A symbol or a word always repeats it, so no information is lost without colour."""
 
     GOOD = "36"
     WARN = "33"
@@ -76,7 +76,8 @@ _ASCII = {
 
 @frozen
 class Look:
-    """`width` in columns of the terminal; `ascii` allows no other signs; `headers` False is ``--no-headers``."""
+    """`width`: columns of the terminal; `ascii`: only ASCII characters may be printed; `headers`: False with
+    ``--no-headers``."""
 
     width: int = 120
     colour: bool = False
@@ -92,31 +93,33 @@ class Look:
         return "..." if self.ascii else "…"
 
     def signs(self, text: str) -> str:
-        """`text` in the signs that may be used; what has no ASCII form becomes its escape."""
+        """`text` in the characters that may be printed; a character without an ASCII equivalent becomes a backslash
+        escape."""
         if not self.ascii or text.isascii():
             return text
         plain = "".join(_ASCII.get(char, char) for char in text)
         return plain.encode("ascii", "backslashreplace").decode("ascii")
 
     def paint(self, text: str, tone: Tone | None) -> str:
-        """`text` in the tone's colour, if there are colours. `text` must be clean already."""
+        """`text` in the tone's colour, if colours are on. `text` must be clean already."""
         return f"\x1b[{tone.value}m{text}\x1b[0m" if self.colour and tone and text else text
 
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Control, format (bidirectional marks, zero width), lone surrogate, line and paragraph separator."""
+"""Unicode categories: control, format (bidirectional marks, zero width), lone surrogate, line and paragraph
+separator."""
 
 
 def unsafe(char: str) -> bool:
-    """True for what a terminal or an editor acts on instead of showing it."""
+    """True for a character that a terminal or an editor interprets instead of showing it."""
     return unicodedata.category(char) in _UNSAFE
 
 
 def clean(text: str) -> str:
-    """`text` on one line, with everything a terminal would act on shown as an escape: ``\\x1b[2J``."""
-    if text.isprintable():  # nothing unsafe is
+    """`text` on one line; every character that a terminal would interpret becomes an escape such as ``\\x1b[2J``."""
+    if text.isprintable():  # no unsafe character is printable
         return text
     return "".join(_escape(char) if unsafe(char) else char for char in text)
 
@@ -131,12 +134,12 @@ def _escape(char: str) -> str:
 
 
 def shown(text: str, look: Look) -> str:
-    """`text` as it may be printed: clean, and in the signs that `look` allows."""
+    """`text` that is safe to print: escaped by `clean`, in the characters that `appearance` allows."""
     return look.signs(clean(text))
 
 
 def cut(text: str, room: int, look: Look, middle: bool = False) -> str:
-    """At most `room` columns of `text`; what is missing is marked, at the end or in the middle."""
+    """`text` in at most `width` columns; an ellipsis marks the removed part, at the end or in the middle."""
     if len(text) <= room:
         return text
     mark = look.ellipsis
@@ -150,10 +153,10 @@ def cut(text: str, room: int, look: Look, middle: bool = False) -> str:
 
 
 def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list[str]:
-    """`text` in lines of at most `room` columns, breaking at spaces; a word that is too long is broken, behind a dot
-    if there is one.
+    """`text` in lines of at most `width` columns, wrapped at spaces. A word that is too long is split, after a dot if
+    it has one.
 
-    `first` opens the first line and `rest` the others (by default as many spaces).
+    `first` is the prefix of the first line and `rest` that of the other lines (by default as many spaces).
     """
     rest = " " * len(first) if rest is None else rest
     lines: list[str] = []
@@ -175,7 +178,7 @@ def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list
 
 
 def wrapped(text: str, look: Look, first: str = "", rest: str | None = None) -> list[str]:
-    """`text` as it may be printed, in lines that fit the look (`wrap`)."""
+    """`text` made `printable`, in lines that fit the width of `appearance` (`wrap`)."""
     return wrap(shown(text, look), look.columns, first, rest)
 
 
@@ -183,12 +186,12 @@ _T = TypeVar("_T")
 
 
 def few(every: Sequence[_T], most: int) -> Sequence[_T]:
-    """The first `most`; one more is shown rather than counted."""
+    """The first `max_items`; if only one more would be omitted, all items."""
     return every if len(every) <= most + 1 else every[:most]
 
 
 def sentences(*texts: str) -> str:
-    """One after the other, each with one stop at its end, be it there already; those that are empty are left out."""
+    """Join sentences with spaces, each ending with exactly one stop; empty texts are skipped."""
     kept = (text.rstrip() for text in texts if text.strip())
     return " ".join(text if text[-1] in _STOPS else f"{text}." for text in kept)
 
@@ -197,7 +200,7 @@ _STOPS = ".!?…"
 
 
 def listing(names: Iterable[str], most: int, look: Look, comma: str = ", ") -> str:
-    """``a, b, c … and 31 more``: the first `most` of `names`; one more is shown rather than counted."""
+    """``a, b, c … and 31 more``: the first `max_names`; if only one more would be omitted, all names."""
     every = list(names)
     if len(every) <= most + 1:
         return comma.join(every)
@@ -214,26 +217,26 @@ def joined(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
-# Moments, ages and durations as people read them.
+# Timestamps, ages and durations in readable form.
 
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def rfc3339(moment: datetime) -> str:
-    """``2026-11-20T08:51:00Z``: UTC, whole seconds. A moment without a zone is taken as UTC."""
+    """``2026-11-20T08:51:00Z``: UTC, whole seconds. A timestamp without a time zone is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return aware.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def between(earlier: datetime, later: datetime) -> timedelta:
-    """`later` - `earlier`; a moment without a zone is taken as UTC."""
+    """`later` - `earlier`; a timestamp without a time zone is taken as UTC."""
     first, second = (m if m.tzinfo else m.replace(tzinfo=timezone.utc) for m in (earlier, later))
     return second - first
 
 
 def age(span: timedelta) -> str:
-    """One unit, the largest that is at least two of itself, as kubectl prints ages: ``90s``, ``12d``."""
+    """One unit, the largest of which there are at least two, as kubectl prints ages: ``90s``, ``12d``."""
     seconds = max(0, int(span.total_seconds()))
     for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "m")):
         if seconds >= 2 * size:
@@ -242,16 +245,16 @@ def age(span: timedelta) -> str:
 
 
 def short(moment: float) -> str:
-    """``5m``, ``1m30s``, ``2h``: so that marks have room on a phone."""
+    """A duration without zero parts: ``5m``, ``1m30s``, ``2h``. It keeps axis labels short enough for a phone."""
     said = duration(moment)
     for rest in ("m00s", "h00m"):
         said = said.removesuffix(rest) + rest[0] if said.endswith(rest) else said
     return said
 
 
-# Plain tables as kubectl draws them; columns for which there is no room are dropped or cut by rule.
+# Plain tables in kubectl's style; columns that do not fit are dropped or truncated by rule.
 #
-# `tabulate` is imported when the first table is drawn: loading it costs more than all of this package.
+# `tabulate` is imported when the first table is drawn: its import takes longer than that of all of this package.
 
 
 _GAP = 2
@@ -259,12 +262,13 @@ _GAP = 2
 
 @frozen
 class Column:
-    """`drop`: where room is short, columns go in descending order of it; 0 stays.
+    """A column of a table.
 
-    `floor`: it may be cut to so many characters once nothing is left to drop; 0 is never cut, until the
-    table fits in no other way, and then to `least`. `middle` cuts there, so that both ends of a name are
-    seen. `lines` is how many lines its text may take before it is cut. `short` is the title where room is
-    short.
+    `drop_order`: where the width is short, columns are dropped in descending order of it; 0 is never dropped.
+    `min_width`: the column may be truncated to this width once no column is left to drop; 0 is not truncated unless the
+    table fits in no other way, and then down to `hard_min_width`. `cut_middle` truncates in the middle, so that both
+    ends of a name stay visible. `max_lines`: lines per cell before the text is truncated. `short_title`: the title
+    where the width is short.
     """
 
     title: str
@@ -278,28 +282,28 @@ class Column:
 
 
 def columns_of(*titles: str | Column) -> list[Column]:
-    """Of a title alone, a column without anything else."""
+    """A title alone becomes a column with default settings."""
     return [Column(each) if isinstance(each, str) else each for each in titles]
 
 
 def number_column(title: str, drop: int = 0, short: str = "") -> Column:
-    """Of figures: these stand at the right."""
+    """A column of numbers, aligned right."""
     return Column(title, True, drop, short=short)
 
 
 def name_column(title: str, floor: int = 0, drop: int = 0) -> Column:
-    """Of names: both ends of them are seen."""
+    """A column of names, truncated in the middle so that both ends stay visible."""
     return Column(title, drop=drop, floor=floor, middle=True)
 
 
 def text_column(title: str, floor: int, lines: int = 1, drop: int = 0) -> Column:
-    """Of clauses, cut to so many characters where room is short, in at most so many lines."""
+    """A column of text, truncated to `min_width` where the width is short, in at most `max_lines` lines."""
     return Column(title, drop=drop, floor=floor, lines=lines)
 
 
 @frozen
 class Cell:
-    """Text with a tone; a plain `str` or number is a cell without one."""
+    """Text with a tone; a plain `str` or number is a cell without a tone."""
 
     text: str
     tone: Tone | None = None
@@ -313,7 +317,8 @@ def text_of(cell: str | int | Cell) -> str:
 
 
 def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: int = 0, fit: bool = True) -> list[str]:
-    """Lines without borders. With `fit` none is wider than the look's columns; numbers are right-aligned.
+    """The lines of a table without borders. With `fit`, no line is wider than the columns of `appearance`; numbers are
+    right-aligned.
 
     A table without rows has no lines, not even a header.
     """
@@ -335,7 +340,7 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
         for row, tone in zip(texts, tones, strict=True)
     ]
     if look.headers:
-        # As a row: tabulate makes a column wider than its header for no visible reason.
+        # The header is passed as a row: tabulate's own headers make some columns wider than necessary.
         body.insert(0, [look.paint(cut(titles[i], widths[i], look), Tone.FAINT) for i in kept])
     return [" " * indent + line for line in _drawn(body, [columns[i].right for i in kept])]
 
@@ -355,7 +360,8 @@ def _cut(text: str, room: int, look: Look, column: Column) -> str:
 
 
 def fitted(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int = _GAP) -> tuple[list[int], list[int]]:
-    """Which columns are kept in so much room, `gap` between two, and the width of each of all columns."""
+    """The indexes of the columns that fit into `available` columns of the terminal with `gap` between two, and the new
+    width of each column."""
     kept, new = list(range(len(columns))), list(widths)
 
     def excess() -> int:
@@ -385,7 +391,7 @@ def _drawn(rows: list[list[str]], right: Sequence[bool]) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-# The sections of a page on a screen: a title in capitals, and a table or sentences below it.
+# Sections on a terminal: a title in capitals, and a table or sentences below it.
 
 
 MOST_ROWS = 30
@@ -393,11 +399,11 @@ MOST_ROWS = 30
 MARGIN = "  "
 
 Drawn: TypeAlias = tuple[Sequence[Column], Sequence[Row]]
-"""A table: its columns and rows, whatever draws them."""
+"""Columns and rows of a table, independent of the backend."""
 
 
 class Title(NamedTuple):
-    """`head` is in capitals on a screen, so that sections are found at a glance."""
+    """A section title. A terminal shows `caption` in capitals, so that sections are easy to find."""
 
     head: str
     rest: str = ""
@@ -418,5 +424,5 @@ def titled(title: Title | str, lines: Sequence[str], look: Look) -> list[str]:
 
 
 def more(count: int, look: Look) -> list[str]:
-    """The line that says how many are not shown; none where all are."""
+    """The line with the number of omitted rows; no line if there are none."""
     return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []

@@ -1,4 +1,4 @@
-"""The AWS side of the cluster that is read: AWS itself, what a snapshot holds of it, or the demo's."""
+"""AWS side of the cluster that is read: AWS itself, the recorded answers of a snapshot, or those of the demo."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
-    """What AWS says is of the cluster that kubectl talks to, or it is not believed.
+    """The EKS cluster that kubectl is connected to, once AWS has verified that it is the same one.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
-        UsageError: nothing says which region, or which cluster.
-        AwsError: as `aws.asking.believed`.
+        UsageError: the region or the cluster is not known.
+        AwsError: as `aws.asking.verify_cluster`.
     """
     from kubectl_eksdoc.aws.asking import believed
 
@@ -34,10 +34,10 @@ def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
 
 
 def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
-    """Nothing is sent before it is asked.
+    """An AWS client that sends no request before its first question.
 
     Raises:
-        ConfigError, UsageError: as `believe_live`.
+        ConfigError, UsageError: as `verify_live_cluster`.
     """
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import aws_access
@@ -53,7 +53,7 @@ def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
 
 
 def naming(connection: Connection, wanted: AwsRequest, who: Identity) -> tuple[str, ...]:
-    """The flags that name the cluster and its region, each where neither `wanted` nor the kubeconfig does."""
+    """The flags for the cluster and its region, each only where neither `request` nor the kubeconfig names it."""
     from kubectl_eksdoc.kube.identity import aws_access
     from kubectl_eksdoc.kube.target import of_this_process
 
@@ -67,17 +67,18 @@ def naming(connection: Connection, wanted: AwsRequest, who: Identity) -> tuple[s
 
 
 def _asked(prompt: str) -> str:
-    """Of the terminal, without showing it."""
+    """Read a secret (an MFA code) from the terminal without echoing it."""
     from getpass import getpass
 
     return getpass(prompt)
 
 
 def recorded(snapshot: str) -> VerifiedCluster | Unknown:
-    """
+    """The cluster as the AWS answers of a snapshot describe it.
+
     Raises:
         SnapshotError: it cannot be read.
-        AwsError: what it holds is of several clusters, or what is needed to believe it was refused then.
+        AwsError: its answers are of several clusters, or AWS refused the requests that verify the cluster.
     """
     from kubectl_eksdoc.host.dump import aws_answers
 
@@ -85,7 +86,7 @@ def recorded(snapshot: str) -> VerifiedCluster | Unknown:
 
 
 def of_answers(answers: bytes | None, where: str) -> VerifiedCluster | Unknown:
-    """What a recording says; None: there is none. Raises: as `recorded`."""
+    """The cluster of recorded `answers`; None: there is no recording. Raises: as `cluster_from_snapshot`."""
     from kubectl_eksdoc.aws.asking import believed
     from kubectl_eksdoc.aws.recorded import Recorded
 
@@ -96,7 +97,7 @@ def of_answers(answers: bytes | None, where: str) -> VerifiedCluster | Unknown:
 
 
 def demo(scene: str = "") -> VerifiedCluster:
-    """As `DemoAnswers`."""
+    """The cluster of the demo, from `DemoAnswers`."""
     from kubectl_eksdoc.aws.asking import believed
 
     aws = DemoAnswers(scene)
@@ -104,7 +105,7 @@ def demo(scene: str = "") -> VerifiedCluster:
 
 
 class DemoAnswers:
-    """The `AwsClient` of the built-in cluster, as a scene has it."""
+    """The `AwsClient` of the built-in cluster, in one of its scenes."""
 
     def __init__(self, scene: str = "") -> None:
         self._scene = scene

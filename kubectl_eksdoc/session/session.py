@@ -1,4 +1,4 @@
-"""One observation of a cluster: what it holds, what AWS says of it, and what else is asked of it, each thing once."""
+"""Cluster session: one observation of a cluster and its AWS side, in which every question is asked only once."""
 
 from __future__ import annotations
 
@@ -42,20 +42,21 @@ P = ParamSpec("P")
 
 
 class AwsUse(Enum):
-    """What a command does where nothing that AWS says can be believed."""
+    """What a command does where the AWS side of the cluster cannot be verified."""
 
-    REQUIRED = "required"  # it fails
-    OPTIONAL = "optional"  # what AWS tells is unknown: it may not be asked, or nothing says where
-    WITHOUT_LOGIN = "without login"  # unknown without credentials, too
-    LEFT_OUT = "left out"  # it asks nothing
+    REQUIRED = "required"  # the command fails
+    OPTIONAL = "optional"  # AWS data is unknown: access is denied, or the cluster or region is not known
+    WITHOUT_LOGIN = "without login"  # AWS data is unknown without credentials, too
+    LEFT_OUT = "left out"  # the command sends no request to AWS
 
 
 @frozen
 class ClusterNeeds:
-    """What `command` needs of a cluster, declared before it is read: a dump is gone through once.
+    """What `command` needs of a cluster, declared before reading, because a dump is read in one pass.
 
-    `kinds`: lists; `objects`: single ones by their names; `histories`: kinds of which earlier pod templates are asked
-    for. `signs`: what tells of interruptions; `usage`: who uses which API version; `past`: what tells of changes."""
+    `kinds`: lists; `objects`: single ones by their names; `histories`: kinds of which earlier pod templates are
+    requested. `interruptions`: Events and metrics about interruptions; `api_usage`: which clients use which API
+    version; `changes`: what shows recent changes."""
 
     command: str
     kinds: Sequence[Resource]
@@ -69,7 +70,7 @@ class ClusterNeeds:
 
 @frozen
 class SessionRequest:
-    """What a session is opened with. `wanted`: which cluster of AWS; `believe`: by whom AWS is asked of a live one."""
+    """Arguments of a session. `aws_request`: which cluster of AWS; `verify`: verifies the AWS side of a live one."""
 
     source: SourceChoice
     connection: Connection
@@ -80,13 +81,13 @@ class SessionRequest:
 
 
 class ClusterSession:
-    """One observation, for one thread. Mutable: it keeps what it was answered, so nothing is decided by it after the
-    cluster may have changed; `reobserve` gives a new one. All may raise ClusterError, SnapshotError and AwsError:
-    nothing can be asked."""
+    """One observation, for one thread. Mutable: it caches answers, so no decision may rest on it after the cluster may
+    have changed; `reobserve` gives a new one. All members may raise ClusterError, SnapshotError and AwsError: nothing
+    can be asked."""
 
     live = False
     login: AwsLogin | None = None
-    """Without credentials for AWS, or with none that are accepted."""
+    """Set where there are no credentials for AWS, or AWS accepts none of them."""
 
     def __init__(self, request: SessionRequest) -> None:
         self.request = request
@@ -96,14 +97,15 @@ class ClusterSession:
         return self.request.needs
 
     def reobserve(self, needs: ClusterNeeds | None = None) -> ClusterSession:
-        """A new observation of the same cluster, of the same or of other needs: nothing of this one is kept."""
+        """A new observation of the same cluster, with the same needs or others: no cached answer is reused."""
         return open_session(replace(self.request, needs=needs or self.needs, progress=None))
 
     @cached_property
     def aws(self) -> VerifiedCluster | Unknown:
-        """
+        """The AWS side of the cluster, or why it is unknown.
+
         Raises:
-            AwsError, UsageError: as `aws.asking.believed`, unless the needs let it be unknown.
+            AwsError, UsageError: as `aws.asking.verify_cluster`, unless the needs let it be unknown.
         """
         use = self.needs.aws
         found: VerifiedCluster | Unknown = LEFT_OUT
@@ -120,7 +122,8 @@ class ClusterSession:
 
     @property
     def believed(self) -> VerifiedCluster:
-        """
+        """The AWS side of the cluster.
+
         Raises:
             SnapshotError, AwsDenied: AWS is unknown.
         """
@@ -136,20 +139,20 @@ class ClusterSession:
 
     @cached_property
     def cluster(self) -> Cluster:
-        """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
-        tells. What cannot be read is said in its `reads`."""
-        aws = self.believed if self.needs.aws is AwsUse.REQUIRED else self.aws  # asked first: whose cluster it is
+        """The cluster with the names that AWS has for it; without AWS, with the names of the command line where no
+        other source has one. Its `reads` say which lists could not be read."""
+        aws = self.believed if self.needs.aws is AwsUse.REQUIRED else self.aws  # first: it verifies which cluster it is
         return named(self._read(), aws, self.request.wanted)
 
     def ask(
         self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **more: P.kwargs
     ) -> A | Unknown:
-        """The answer to a `question` of `aws`, or why nothing of AWS is believed."""
+        """The answer to a `question` of `aws`, or why the AWS side is unknown."""
         found = self.aws
         return found if isinstance(found, Unknown) else question(found, *args, **more)
 
     def require(self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **more: P.kwargs) -> A:
-        """The answer to a `question` of `aws`. Raises: as `believed`."""
+        """The answer to a `question` of `aws`. Raises: as `verified_aws`."""
         return question(self.believed, *args, **more)
 
     @property
@@ -158,30 +161,31 @@ class ClusterSession:
 
     @property
     def recognised(self) -> str:
-        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        """How AWS was verified to describe the cluster that was read, a clause; "" where AWS is unknown."""
         return "" if isinstance(self.aws, Unknown) else self.aws.by
 
     @property
     def calls(self) -> str:
-        """What was sent to AWS so far, "" where nothing is."""
+        """A sentence about the requests sent to AWS so far; "" without any."""
         return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
     @property
     def denied(self) -> tuple[str, ...]:
-        """The actions of IAM that AWS has refused so far, sorted."""
+        """The IAM actions that AWS has refused so far, sorted."""
         if isinstance(self.aws, Unknown):
             return missing_rights(self.aws)
         return tuple(getattr(self.aws.aws, "denied", ()))
 
     @property
     def profile(self) -> str:
-        """Of awscli, by which AWS is asked; "" where that is its default, or nobody is."""
+        """The awscli profile of the requests to AWS; "" for the default profile, or without requests."""
         access = None if isinstance(self.aws, Unknown) or not self.live else getattr(self.aws.aws, "access", None)
         return str(getattr(access, "profile", ""))
 
     @property
     def naming(self) -> tuple[str, ...]:
-        """The flags by which another command names it to AWS, where AWS was not asked and nothing else does."""
+        """The flags that another command needs to find the cluster in AWS, where AWS was not asked and no other source
+        names it."""
         if not self.live or not isinstance(self.aws, Unknown):
             return ()
         return naming(self.request.connection, self.request.wanted, self.cluster.identity)
@@ -196,7 +200,7 @@ class ClusterSession:
 
     @property
     def objects_now(self) -> ObjectReader:
-        """As they are at each question, for who follows a change."""
+        """Objects that are read again at each question, for following a change."""
         return self.objects
 
     @cached_property
@@ -231,7 +235,7 @@ class ClusterSession:
 
 
 def open_session(request: SessionRequest) -> ClusterSession:
-    """Nothing is read or asked before it is used.
+    """A session that reads nothing before its first use.
 
     Raises:
         SnapshotError: the snapshot cannot be read.
@@ -243,7 +247,7 @@ def open_session(request: SessionRequest) -> ClusterSession:
 
 
 class Observed(ClusterSession):
-    """Of what was read and is answered already."""
+    """A session over a cluster and an AWS side that were read already."""
 
     def __init__(
         self, cluster: Cluster, aws: VerifiedCluster | Unknown, beside: ExtraReader | None = None, live: bool = False
@@ -254,7 +258,7 @@ class Observed(ClusterSession):
 
 
 class SnapshotSession(ClusterSession):
-    """Of a snapshot of this tool's, or the demo: as the command sees it."""
+    """A session over a snapshot that this tool wrote, or over the demo, in the scene of the command."""
 
     def __init__(self, request: SessionRequest, held: SnapshotScene | DemoSnapshot) -> None:
         super().__init__(request)
@@ -327,8 +331,8 @@ class LiveSession(ClusterSession):
 
 
 class DumpSession(ClusterSession):
-    """Of what ``kubectl get`` or ``kubectl cluster-info dump`` wrote. What the needs declare is kept while it is gone
-    through once; for single pods it is gone through again."""
+    """A session over the output of ``kubectl get`` or ``kubectl cluster-info dump``. It is read in one pass, in which
+    the declared needs are kept; single pods take another pass."""
 
     def _aws(self) -> VerifiedCluster | Unknown:
         return recorded(self.request.source.snapshot)
@@ -396,7 +400,7 @@ class DumpSession(ClusterSession):
 
 
 class ReadOnce:
-    """An `ObjectReader` and an `AppliedReader` of others, each asked for once. Mutable."""
+    """An `ObjectReader` and an `AppliedReader` that cache the answers of another one. Mutable."""
 
     def __init__(self, objects: SingleObjects) -> None:
         self._objects = objects
@@ -415,10 +419,10 @@ class ReadOnce:
 
 
 def or_unknown(opened: Callable[[], A]) -> A | Unknown:
-    """Where AWS may not be asked which cluster it is, or nothing says where.
+    """The result of `open_aws`, or Unknown where AWS denies access or the cluster or region is not known.
 
     Raises:
-        ConfigError, SnapshotError, AwsError: as `opened`.
+        ConfigError, SnapshotError, AwsError: as `open_aws`.
     """
     try:
         return opened()
@@ -429,8 +433,8 @@ def or_unknown(opened: Callable[[], A]) -> A | Unknown:
 
 
 def named(cluster: Cluster, aws: VerifiedCluster | Unknown, wanted: AwsRequest) -> Cluster:
-    """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
-    tells."""
+    """`cluster` with the names that AWS has for it; without AWS, with the names of the command line where no other
+    source has one."""
     who = cluster.identity
     if isinstance(aws, Unknown):
         return replace(cluster, identity=who.given(wanted.cluster, wanted.region))

@@ -1,4 +1,4 @@
-"""What a reading command reads: the live cluster, a dump, the demo, a saved plan."""
+"""Cluster data sources of a reading command: the live cluster, a dump, a snapshot, the demo, a saved plan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Progress = Callable[[str, int], None]
 
 @frozen
 class SourceChoice:
-    """A dump at `snapshot`, the built-in cluster if `demo`, the live cluster if neither."""
+    """A dump or snapshot at `snapshot`, the built-in cluster if `demo`, the live cluster if neither."""
 
     snapshot: str = ""
     demo: bool = False
@@ -45,8 +45,8 @@ def open_reader(
     *,
     raw: RawObjects | None = None,
 ) -> ClusterReader:
-    """The reader of what the user chose; `raw` gets the objects that it reads. `waiting`: how long for a live cluster
-    that does not answer.
+    """The reader of the chosen source; `raw` gets the objects that it reads. `outage_limits`: how long to wait for a
+    live cluster that does not answer.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -69,7 +69,7 @@ def open_reader(
 
 
 def snapshot_of(source: SourceChoice) -> Snapshot | None:
-    """What a snapshot of this tool's says of itself; None where a dump of kubectl's is read, or something else.
+    """The index of a snapshot that this tool wrote; None where the source is a kubectl dump or not a file.
 
     Raises:
         SnapshotError: it cannot be read.
@@ -84,7 +84,7 @@ def snapshot_of(source: SourceChoice) -> Snapshot | None:
 def kept_reader(
     path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
 ) -> ClusterReader:
-    """Of one scene of such a snapshot."""
+    """The reader of one scene of a snapshot that this tool wrote."""
     from kubectl_eksdoc.host.dump import SnapshotFileReader
 
     return SnapshotFileReader(path, scene, told, progress, raw)
@@ -94,7 +94,7 @@ def read_baseline(path: str) -> Baseline:
     """A plan that was saved at `path` with ``-o json``.
 
     Raises:
-        BaselineError: it cannot be read, or is no drain plan of this version.
+        BaselineError: the file cannot be read, or is not a drain plan of this version.
     """
     from kubectl_eksdoc.host import saved
 
@@ -102,10 +102,10 @@ def read_baseline(path: str) -> Baseline:
 
 
 def read_earlier(path: str, kind: str, command: str) -> SavedResult:
-    """What `command` found earlier, from `path`, a document of `kind`.
+    """The earlier result of `command` from `path`, a document of `kind`.
 
     Raises:
-        BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings.
+        BaselineError: it is another kind of file; the error says which. A snapshot is one: it holds no findings.
     """
     from kubectl_eksdoc.host import saved
 
@@ -113,17 +113,17 @@ def read_earlier(path: str, kind: str, command: str) -> SavedResult:
 
 
 def is_snapshot(path: str) -> bool:
-    """Whether what lies there holds what was read, of which an answer can be made; what cannot be opened does not."""
+    """Whether the file at `path` is a snapshot, which a result can be computed from; False if it cannot be opened."""
     from kubectl_eksdoc.host import saved
 
     return saved.is_snapshot(path)
 
 
-# What screens of a live cluster need besides reading it: where it is, which others there are, what it was like.
+# Data for the screens of a live cluster: its address, the other contexts, and what it was like when last read.
 
 
 def pinned(connection: Connection) -> Connection:
-    """The same cluster and user from now on, whatever context is chosen in the kubeconfig.
+    """The same cluster and user from now on, even when the current context of the kubeconfig changes.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -135,7 +135,8 @@ def pinned(connection: Connection) -> Connection:
 
 
 def whereabouts(connection: Connection) -> ClusterAddress:
-    """
+    """The address of the cluster.
+
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
@@ -146,7 +147,7 @@ def whereabouts(connection: Connection) -> ClusterAddress:
 
 
 def namespace_of(source: SourceChoice, connection: Connection) -> str:
-    """In which a pod is looked for that is named without one.
+    """The namespace of a pod that is named without one.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -160,7 +161,7 @@ def namespace_of(source: SourceChoice, connection: Connection) -> str:
 
 
 def contexts(connection: Connection) -> tuple[str, ...]:
-    """Those of the kubeconfig, sorted."""
+    """The names of all contexts in the kubeconfig, sorted."""
     from kubectl_eksdoc.kube import config as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
@@ -168,7 +169,7 @@ def contexts(connection: Connection) -> tuple[str, ...]:
 
 
 def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | None:
-    """What the cluster was like when it was read last on this machine; None where that is not known."""
+    """The cluster as it was when it was last read on this machine; None where no view is saved."""
     views = _views(environ)
     try:
         return None if views is None else views.of(whereabouts(connection).key)
@@ -177,7 +178,7 @@ def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | 
 
 
 def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
-    """For the next time."""
+    """Save the view of `cluster` for the next start."""
     from kubectl_eksdoc.model.snapshots import last_view_of
 
     views = _views(environ)
@@ -185,7 +186,7 @@ def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluste
         if views is not None:
             views.keep(whereabouts(connection).key, last_view_of(cluster))
     except ConfigError:
-        return  # the kubeconfig was changed meanwhile
+        return  # the kubeconfig has changed since
 
 
 def _views(environ: Mapping[str, str]) -> LastViews | None:
@@ -196,7 +197,7 @@ def _views(environ: Mapping[str, str]) -> LastViews | None:
     return None if folder is None else LastViews(folder)
 
 
-# A snapshot of this tool's, or the demo, as a command sees it: its lists, its other answers, and its AWS.
+# One scene of a snapshot that this tool wrote, or of the demo: its lists, its other answers, and its AWS answers.
 
 
 CLUSTER_ANSWERS, AWS_ANSWERS = "cluster-answers", "aws-answers"
@@ -205,7 +206,7 @@ CLUSTER_ANSWERS, AWS_ANSWERS = "cluster-answers", "aws-answers"
 
 @frozen
 class SnapshotScene:
-    """One scene of the snapshot at `path`."""
+    """One scene of the snapshot at `path`. `scene`: its name; `scene_info`: its entry in the index."""
 
     path: str
     scene: str
@@ -219,7 +220,8 @@ class SnapshotScene:
         return kept_reader(self.path, self.scene, self.told, progress, raw)
 
     def beside(self) -> HeldAnswers:
-        """
+        """The reader of everything besides the lists.
+
         Raises:
             SnapshotError: it cannot be read.
         """
@@ -237,10 +239,11 @@ class SnapshotScene:
         return HeldAnswers(answers, self.where, pods.containers)
 
     def aws(self) -> VerifiedCluster | Unknown:
-        """
+        """The cluster as AWS describes it.
+
         Raises:
             SnapshotError: it cannot be read.
-            AwsError: as `aws.asking.believed`.
+            AwsError: as `aws.asking.verify_cluster`.
         """
         from kubectl_eksdoc.host.dump import file_in
 
@@ -253,7 +256,7 @@ class SnapshotScene:
 
 @frozen
 class DemoSnapshot:
-    """The same of one scene of the demo."""
+    """One scene of the demo, with the interface of `SnapshotScene`."""
 
     scene: str
 
@@ -274,7 +277,7 @@ class DemoSnapshot:
 
 
 def kept(source: SourceChoice, command: str) -> SnapshotScene | DemoSnapshot | None:
-    """As `command` sees it; None where it is neither a snapshot of this tool's nor the demo.
+    """The scene that `command` reads; None where the source is neither a snapshot of this tool nor the demo.
 
     Raises:
         SnapshotError: it cannot be read.

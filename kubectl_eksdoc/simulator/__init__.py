@@ -1,5 +1,5 @@
-"""A whole cluster as a state machine in virtual time: objects of any kind, and what the control plane does with them.
+"""A simulated cluster in virtual time: API objects of any kind, controllers, the scheduler and kubelets.
 
-Belongs here: the store, the agenda of what happens when, and controllers, scheduler and kubelets, made of the rules.
-Never here: HTTP, a real clock, threads; and what should be done (that is `drain`).
+Belongs here: the store, virtual time, and controllers, scheduler and kubelets, built from the rules of `kubernetes`.
+Never here: HTTP, a real clock, threads; and decisions about what to do (see `drain`).
 """

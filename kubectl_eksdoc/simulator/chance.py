@@ -1,4 +1,4 @@
-"""Chance that follows from a seed alone: the same on every machine, and in every run."""
+"""Random numbers that follow from a seed alone: the same on every machine, and in every run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ MASK = (1 << 64) - 1
 
 
 def mixed(state: int) -> int:
-    """64 bits from 64 bits, each as likely as any other (splitmix64, by S. Vigna: public domain)."""
+    """64 bits from 64 bits, uniformly distributed (splitmix64, by S. Vigna: public domain)."""
     state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & MASK
     state = (state ^ state >> 27) * 0x94D049BB133111EB & MASK
     return state ^ state >> 31
 
 
 def of_text(seed: int, text: str) -> float:
-    """In [0, 1), the same for the same text: a share of all texts, whichever come and in whatever order."""
+    """In [0, 1), the same for the same text: selects a share of all texts, independent of which texts come in which
+    order."""
     state = mixed((seed + 1) * STEP & MASK)
     for byte in text.encode():
         state = mixed(state + STEP + byte & MASK)
@@ -27,7 +28,7 @@ def of_text(seed: int, text: str) -> float:
 
 
 class Chance:
-    """Mutable: each draw is the next of its line."""
+    """Mutable: each draw is the next of a sequence."""
 
     def __init__(self, seed: int = 0) -> None:
         self._state = mixed((seed + 1) * STEP & MASK)
@@ -38,5 +39,5 @@ class Chance:
         return (mixed(self._state) >> 11) / (1 << 53)
 
     def one_of(self, items: Sequence[T]) -> T:
-        """Raises IndexError: there is none."""
+        """Raises IndexError if `items` is empty."""
         return items[int(self.next() * len(items))]

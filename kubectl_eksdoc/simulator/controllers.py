@@ -1,7 +1,7 @@
-"""How controllers run: each is told of changes, keeps a queue of keys to look at, and looks at one after the other.
+"""Controller loops: each gets the changes, keeps a queue of keys, and reconciles one key after the other.
 
-A key that is in the queue already is not added again, and a controller that is late sees only the latest state: that
-is why real controllers leave out what lies between, and so do these.
+A key that is in the queue already is not added again, and a controller that is late sees only the latest state: that is
+why real controllers skip intermediate states, and so do these.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kubectl_eksdoc.model.api_objects import Doc
 
 from .store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
-# What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
+# Virtual time: a queue of actions by virtual time, in a fixed order for actions at the same time.
 
 
 Deed = Callable[[], object]
 
 
 class VirtualTime:
-    """Mutable. `now` is the virtual time; it only moves by `run_until` and `next`. `before_each` is called before each
-    thing to do, which stays to be done if it raises."""
+    """Mutable. `now` is the virtual time; it only advances by `run_until` and `run_next`. `before_each` is called
+    before each action, which stays in the queue if it raises."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
@@ -42,21 +42,21 @@ class VirtualTime:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return self._seconds
 
     @property
     def due_s(self) -> float | None:
-        """When the next thing happens, in seconds since the start; None if nothing does."""
+        """When the next action is due, in seconds since the start; None if there is none."""
         return self._queue[0][0] if self._queue else None
 
     def after(self, seconds: float, deed: Deed) -> None:
-        """Have `deed` done so much later, after whatever is due then already."""
+        """Run `action` after these seconds, and after all actions that are scheduled for the same time already."""
         self._number += 1
         heapq.heappush(self._queue, (self._seconds + max(0.0, seconds), self._number, deed))
 
     def next(self) -> bool:
-        """Do the next thing, at its time; False if there is none."""
+        """Run the next action, at its time; False if there is none."""
         if not self._queue:
             return False
         if self.before_each is not None:
@@ -66,45 +66,45 @@ class VirtualTime:
         return True
 
     def run_until(self, seconds: float) -> None:
-        """Do everything that is due up to then, and let the time be that."""
+        """Run all actions that are due up to then, and set the time to it."""
         while self._queue and self._queue[0][0] <= seconds:
             self.next()
         self._seconds = max(self._seconds, seconds)
 
 
 RETRY_S = 0.5
-"""A key whose writes were refused (another writer was faster, a webhook said no) is looked at again after this."""
+"""A key whose writes were refused (another writer was faster, a webhook refused) is reconciled again after this."""
 
 
 class Controller(Protocol):
-    """One loop of the control plane. It changes objects in `reconcile` alone, through the registry."""
+    """One loop of the control plane. It changes objects only in `reconcile`, through the registry."""
 
     @property
     def resources(self) -> Collection[str]:
-        """Those whose changes it is told of; they may become more."""
+        """The resources whose changes it gets; more may be added."""
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        """The keys (of whatever it looks after) that must be looked at after `change`. Nothing is written here."""
+        """The keys to reconcile after `change`. Must not write anything."""
 
     def reconcile(self, key: Key) -> float | None:
-        """Bring the world one step nearer to what the object of that key wants.
+        """Take one step towards the desired state of the object with that key.
 
-        Returns seconds after which it must be looked at again though nothing changed; None: not.
+        Returns the seconds after which it must be reconciled again without a change; None: not.
 
         Raises:
-            Refusal: it is looked at again soon.
+            ApiRefusal: it is reconciled again soon.
         """
 
 
 def in_time() -> float:
-    """Never later."""
+    """Always 0."""
     return 0.0
 
 
 class Loop:
-    """Runs one controller on the agenda. `lag_s`: from a change until it is looked at; `pace_s`: each look takes that
-    long, for a controller has one worker. `late_s` is asked whenever it is woken: so much later still it looks. `first`
-    gives the keys to look at for an object that is there already: those that it touches, if nothing else is said."""
+    """Runs one controller in virtual time. `lag_s`: from a change until it is handled; `sync_s`: duration of each
+    reconcile, as a controller has one worker. `extra_delay_s` is called whenever it is woken: an additional delay.
+    `initial_keys`: the keys to reconcile for an existing object; by default its `affected_keys`."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Loop:
         self._pace_s = pace_s
         self._late_s = late_s
         self._queued: dict[Key, None] = {}
-        self._free_s = 0.0  # when the worker is free again
+        self._free_s = 0.0  # when the worker is free
         self._woken = False
         self._stopped = False
         store.listen(self._notice)
@@ -132,7 +132,7 @@ class Loop:
                 self._queue(first(item) if first is not None else controller.touched(change))
 
     def stop(self) -> None:
-        """It crashes: what it has queued is lost, and it looks at nothing more."""
+        """It crashes: its queue is lost, and it reconciles nothing more."""
         self._stopped = True
         self._queued.clear()
 
@@ -152,7 +152,7 @@ class Loop:
 
     def _work(self) -> None:
         self._woken = False
-        for _ in range(len(self._queued)):  # what its own writes queue waits until others have seen them, too
+        for _ in range(len(self._queued)):  # keys from its own writes wait until other controllers have seen them, too
             key = next(iter(self._queued))
             del self._queued[key]
             self._free_s = self._agenda.seconds + self._pace_s
@@ -167,10 +167,10 @@ class Loop:
         self._queue(())
 
 
-# An end for controllers that work without one: so much may be created and changed in an hour of virtual time.
+# A limit for controllers that never come to rest: the number of creations and changes in an hour of virtual time.
 #
-# Validation leaves out the objects that are known to make them do so, as a template that its own selector does not
-# take; this is for what it does not know.
+# Validation rejects the objects that are known to cause this, for example a template that its own selector does not
+# match; this limit is for unknown causes.
 
 
 HOUR_S = 3600.0
@@ -178,7 +178,7 @@ HOUR_S = 3600.0
 
 @frozen
 class ControllerLimits:
-    """In an hour, whatever the size of the cluster, and (`_each`) for each object that it has at first."""
+    """Limits for an hour: a constant, and (`_per_object`) an amount for each object that the cluster has at first."""
 
     created: int = 1_000
     created_each: int = 20
@@ -187,7 +187,7 @@ class ControllerLimits:
 
 
 class WorkBudget:
-    """Watches over what is in `store` already, as time passes on `agenda`. Mutable."""
+    """Counts the changes of `store` in virtual time. Mutable."""
 
     def __init__(self, store: Store, agenda: VirtualTime, limits: ControllerLimits = ControllerLimits()) -> None:
         objects = sum(map(store.count, store.resources()))
@@ -210,7 +210,7 @@ class WorkBudget:
     def _check(self) -> None:
         """
         Raises:
-            UsageError: it is used up.
+            UsageError: a limit is exceeded.
         """
         for tally in self._tallies:
             if tally.left < 0:
@@ -223,7 +223,8 @@ class WorkBudget:
 
 
 class _Tally:
-    """What was `done` to objects of each cause in this hour, and how much more may be. Mutable."""
+    """How often objects of each cause were created or changed (`verb`) in this hour, and how many more may be.
+    Mutable."""
 
     def __init__(self, done: str, most: int) -> None:
         self.done = done

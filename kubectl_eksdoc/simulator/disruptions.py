@@ -1,4 +1,4 @@
-"""Disruptions of pods: budgets' status, stale DisruptionTargets, the eviction subresource; and admission of new pods.
+"""Disruptions of pods: status of budgets, stale DisruptionTargets, the eviction subresource; and admission of new pods.
 
 Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePdbStatus), Kubernetes v1.36.
 """
@@ -47,19 +47,20 @@ from .store import (
 
 
 class DisruptionController:
-    """A `Controller` whose keys are budgets'."""
+    """A `Controller` whose keys are those of budgets."""
 
     resources = (PODS, BUDGETS)
 
     def __init__(self, registry: Registry, roster: NodeRoster, missed: Callable[[Pod], bool] = none_is) -> None:
-        """`missed`: pods whose end it does not see before a pod of the same name is there, for it is busy."""
+        """`misses_deletion`: pods whose deletion it does not see before a pod of the same name exists, because it is
+        busy."""
         self._registry = registry
         self._missed = missed
-        self._awaited: set[Key] = set()  # pods that it missed, until the next one of that name is there
+        self._awaited: set[Key] = set()  # missed pods, until the next one of that name exists
         self._roster = roster
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        """Of a pod under several budgets one is looked at, any one (here the first by name); see getPdbForPod."""
+        """Of several budgets of a pod only one is handled, any one (here the first by name); see getPdbForPod."""
         if change.resource == BUDGETS:
             yield change.key
             return
@@ -70,19 +71,20 @@ class DisruptionController:
                 yield namespace, guards[0].name
 
     def unfinished(self, item: StoredItem) -> Iterable[Key]:
-        """Statuses are as the real controller left them, stale ones too; those that wait for something go on."""
+        """Statuses are kept as the real controller left them, stale ones too; only those that wait for something are
+        handled."""
         if item.resource == BUDGETS:
             budget = self._roster.budget(item.key)
             if budget is not None and (budget.disrupted or budget.observed_generation < budget.generation):
                 yield item.key
 
     def reconcile(self, key: Key) -> float | None:
-        """Write what is computed now; again when the first granted eviction has waited too long."""
+        """Write the computed status; again when the oldest granted eviction has waited too long."""
         budget = self._roster.budget(key)
         if budget is None:
             return None
         now = self._registry.time
-        if self._is_busy(budget):  # it is woken when the next pod of that name is there, too
+        if self._is_busy(budget):  # the next pod of that name wakes it, too
             first = min(budget.disrupted.values())
             return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
         written = sync(budget, self._roster.selected(budget), self._roster.scales, now)
@@ -97,7 +99,7 @@ class DisruptionController:
         return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
 
     def _is_busy(self, budget: Budget) -> bool:
-        """Whether it still misses that a StatefulSet's pod goes: its controller makes one of the same name."""
+        """Whether it has missed that a StatefulSet's pod is deleted: its controller creates one of the same name."""
         there = {pod.name: pod for pod in self._roster.selected(budget)} if budget.disrupted else {}
         now, busy = self._registry.time, False
         for name, granted in budget.disrupted.items():
@@ -111,12 +113,13 @@ class DisruptionController:
 
 
 def _comes_back(pod: Pod) -> bool:
-    """Whether the next one has its name."""
+    """Whether the replacement has the same name."""
     return pod.owner is not None and pod.owner.kind == "StatefulSet"
 
 
 def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
-    """The budget's document with the status of the fact `budget`, its condition's time kept while it stays as it is."""
+    """The budget's document with the status of the fact `budget`; the condition keeps its time while it is
+    unchanged."""
     status: Doc = dict(at(doc, "status") or {})
     status["disruptionsAllowed"] = budget.status.allowed
     status["currentHealthy"] = budget.status.current
@@ -142,8 +145,8 @@ def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
     return with_value(doc, ("status",), status)
 
 
-# The DisruptionTarget condition in pods' documents, and the part of the disruption controller that takes it back of
-# pods that nobody deleted.
+# The DisruptionTarget condition in pods' documents, and the part of the disruption controller that resets it on pods
+# that were not deleted.
 #
 # Source: pkg/controller/disruption/disruption.go (syncStalePodDisruption), pkg/api/v1/pod/util.go (UpdatePodCondition),
 # Kubernetes v1.36.
@@ -153,12 +156,13 @@ TARGET = "DisruptionTarget"
 
 
 def disrupted(pod: StoredItem, reason: str, message: str, now: str) -> Doc:
-    """`pod` with the condition that says which controller is about to end it; the time stays if it held already."""
+    """`pod` with the condition that tells which controller is about to delete it; the time is kept if it was True
+    already."""
     return _with_target(pod, _true(pod, reason, message, now), counted=True)
 
 
 def evicted(pod: StoredItem, now: str) -> Doc:
-    """`pod` as the eviction endpoint marks it, which does not say of which generation it speaks."""
+    """`pod` as the eviction endpoint marks it: without observedGeneration."""
     return _with_target(pod, _true(pod, BY_EVICTION, EVICTING, now), counted=False)
 
 
@@ -169,7 +173,7 @@ def _true(pod: StoredItem, reason: str, message: str, now: str) -> Doc:
 
 
 class StaleTargets:
-    """A `Controller` whose keys are pods'."""
+    """A `Controller` whose keys are those of pods."""
 
     resources = (PODS,)
 
@@ -205,14 +209,14 @@ def _held(pod: StoredItem) -> DisruptionTarget | None:
 
 
 def _with_target(pod: StoredItem, new: Doc, *, counted: bool) -> Doc:
-    """The condition is written anew as a whole."""
+    """The condition is replaced completely."""
     made = {"type": TARGET, "lastProbeTime": None, **new}
     if counted and pod.generation:
         made["observedGeneration"] = pod.generation
     return with_value(pod.doc, ("status", "conditions"), put(pod.conditions, made))
 
 
-# The eviction subresource over the store: the rule is in `kubernetes.evictions`, here is what it reads and writes.
+# The eviction subresource on the store: the rule is in `kubernetes.evictions`, its reads and writes are here.
 #
 # Source: pkg/registry/core/pod/storage/eviction.go, Kubernetes v1.36.
 
@@ -226,10 +230,10 @@ class Evictions:
         self._facts = facts
 
     def check_namespace(self, namespace: str, pod: str) -> None:
-        """The first thing that is looked at, before policies and budgets.
+        """The first check, before policies and budgets.
 
         Raises:
-            Refusal: 403, the namespace is being deleted.
+            ApiRefusal: 403, the namespace is being deleted.
         """
         held = self._registry.find(NAMESPACES, ("", namespace))
         if held is not None and held.leaving:
@@ -239,7 +243,7 @@ class Evictions:
         """The endpoint's answer, after its effects.
 
         Raises:
-            Refusal: admission refused it (a namespace that is being deleted).
+            ApiRefusal: admission refused it (a namespace that is being deleted).
         """
         self.check_namespace(request.namespace, request.url_name)
         within = _Within(self._registry, self._roster, self._facts, request.namespace, grace_s)
@@ -247,7 +251,7 @@ class Evictions:
 
 
 class _Within:
-    """One request's `EvictionStore`."""
+    """The `EvictionStore` of one request."""
 
     def __init__(
         self, registry: Registry, roster: NodeRoster, facts: FactSource, namespace: str, grace_s: int | None
@@ -293,17 +297,17 @@ class _Within:
         return None
 
 
-# What admission adds to a pod when it is created: service account, priority, tolerations; and its QoS class.
+# Admission of a new pod: service account, priority, tolerations; and its QoS class.
 #
 # Source: pkg/apis/core/v1/defaults.go (defaultHostNetworkPorts), plugin/pkg/admission/{serviceaccount,priority,
-# defaulttolerationseconds}/admission.go, pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS), Kubernetes v1.36.
-# The volume with the service account's token is left out: nothing here reads it.
+# defaulttolerationseconds}/admission.go, pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS), Kubernetes v1.36. The
+# volume with the service account's token is left out: nothing here reads it.
 
 
 PRIORITY_CLASSES = kinds.PRIORITY_CLASSES.full_name
 
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-"""The classes every API server makes (pkg/apis/scheduling/v1/helpers.go)."""
+"""The classes that every API server creates (pkg/apis/scheduling/v1/helpers.go)."""
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_S = 300
@@ -313,7 +317,7 @@ def admitted(spec: Doc, store: Store) -> Doc:
     """A pod's `spec`, which has its defaults, as the server would store it.
 
     Raises:
-        Refusal: 403, its priority class is not there.
+        ApiRefusal: 403, its priority class does not exist.
     """
     account = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     priority, preemption = _priority(spec, store)
@@ -329,7 +333,7 @@ def admitted(spec: Doc, store: Store) -> Doc:
 
 
 def first_status(spec: Doc) -> Doc:
-    """The status with which a pod of that spec begins."""
+    """The status of a new pod with that spec."""
     return {"phase": "Pending", "qosClass": qos_class(spec)}
 
 
@@ -348,7 +352,7 @@ def qos_class(spec: Doc) -> str:
 
 
 def _on_host_ports(spec: Doc) -> Doc:
-    """On the host's network a container's port is one of the host."""
+    """On the host's network a container's port is a port of the host."""
     if not spec.get("hostNetwork"):
         return spec
     parts = [part for part in ("containers", "initContainers") if spec.get(part)]
@@ -368,7 +372,7 @@ def _resources(spec: Doc) -> Iterator[Doc]:
 
 
 def _amounts(given: Doc | None) -> dict[str, int]:
-    """Those of cpu and memory that are not zero."""
+    """The amounts of cpu and memory that are not zero."""
     found = {}
     for name in ("cpu", "memory"):
         try:
@@ -381,20 +385,20 @@ def _amounts(given: Doc | None) -> dict[str, int]:
 
 
 def _priority(spec: Doc, store: Store) -> tuple[int, str]:
-    """The value and the preemption policy of the pod's class; a given value stays where no class is named."""
+    """The value and the preemption policy of the pod's class; without a class a given value is kept."""
     name = spec.get("priorityClassName") or _global_class(spec, store).get("priorityClassName") or ""
     held = store.get(PRIORITY_CLASSES, ("", name)) if name else None
     if held is not None:
         return int(held.doc.get("value") or 0), str(held.doc.get("preemptionPolicy") or "PreemptLowerPriority")
     if name in SYSTEM_PRIORITIES:
         return SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
-    if name and store.count(PRIORITY_CLASSES):  # a server has at least two: without any, they were not read
+    if name and store.count(PRIORITY_CLASSES):  # a server has at least two: if there are none, they were not read
         raise statuses.forbidden(kinds.PODS, "", f"no PriorityClass with name {name} was found")
     return int(spec.get("priority") or 0), "PreemptLowerPriority"
 
 
 def _global_class(spec: Doc, store: Store) -> Doc:
-    """The name of the class for pods that name none: of several default ones that of the lowest value."""
+    """The class of pods that name none: of several default classes the one with the lowest value."""
     if spec.get("priorityClassName"):
         return {}
     found = [item for item in store.list(PRIORITY_CLASSES) if item.doc.get("globalDefault")]

@@ -1,7 +1,6 @@
-"""What goes wrong in a cluster while it is being drained: other people, machines that vanish, things that hang.
+"""Fault injection during a drain: other clients, nodes that disappear, pods that hang, and a cluster autoscaler.
 
-Each is done at once to a control plane that is running, as somebody outside of it would do it, and tells whether there
-was anything to do it to.
+Each fault acts at once on a running control plane, like an outside cause, and returns whether it had any effect.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from .registry import DeleteOptions, put
 from .store import NODES, PODS, StoredItem
 
 HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
-"""What a kubelet tells of its node."""
+"""The conditions that a kubelet reports for its node."""
 
 UNHEARD = {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
 
 
 def disappear(plane: ControlPlane, node: str) -> bool:
-    """Its instance is gone (a Spot interruption, a terminated instance), and its Node object with it."""
+    """The node's instance is gone (a Spot interruption, a terminated instance), and its Node object with it."""
     item = plane.store.get(NODES, ("", node))
     if item is None:
         return False
@@ -39,8 +38,8 @@ def disappear(plane: ControlPlane, node: str) -> bool:
 
 
 def lose(plane: ControlPlane, node: str) -> bool:
-    """Nobody hears of its kubelet any more, and the node lifecycle controller says so of the node and of its pods;
-    False if it is so already. Nothing on it is started or stopped from then on.
+    """The node's kubelet stops reporting, and the node lifecycle controller updates the node and its pods; False if it
+    was so already. No pod on it is started or stopped from then on.
 
     Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (tryUpdateNodeHealth), pkg/controller/util/node/
     controller_utils.go (MarkPodsNotReady), Kubernetes v1.36.
@@ -62,7 +61,7 @@ def lose(plane: ControlPlane, node: str) -> bool:
 
 
 def hold(plane: ControlPlane, pod: StoredItem, finalizer: str) -> bool:
-    """Somebody wants to be asked before the pod goes; False if they do already, or it is too late."""
+    """Another client adds a finalizer to the pod; False if it is there already, or the pod is being deleted."""
     held = pod.finalizers
     if pod.leaving or finalizer in held:
         return False
@@ -79,7 +78,7 @@ def join(plane: ControlPlane, model: Doc, name: str) -> bool:
 
 
 def cordon(plane: ControlPlane, node: str, cordoned: bool = True) -> bool:
-    """A second operator cordons a node, or uncordons one that we did; False if it is so already."""
+    """A second operator cordons a node, or uncordons one that the drain cordoned; False if it is so already."""
     item = plane.store.get(NODES, ("", node))
     if item is None or bool(at(item.spec, "unschedulable")) is cordoned:
         return False
@@ -93,7 +92,7 @@ def uncordon(plane: ControlPlane, node: str) -> bool:
 
 
 def drain(plane: ControlPlane, node: str) -> bool:
-    """A second operator evicts everything on a node once, DaemonSets' pods apart; what is refused stays."""
+    """A second operator evicts all pods of a node once, except DaemonSet pods; refused pods stay."""
     cordon(plane, node)
     there = [item for item in pods_on(plane, node) if not item.leaving and not stays(item)]
     for item in there:
@@ -102,7 +101,7 @@ def drain(plane: ControlPlane, node: str) -> bool:
 
 
 def evict(plane: ControlPlane, pod: StoredItem) -> bool:
-    """Whether it was granted."""
+    """Whether the eviction was granted."""
     namespace, name = pod.key
     try:
         return plane.evictions.evict(EvictionRequest(name, name, namespace)).ok
@@ -111,7 +110,7 @@ def evict(plane: ControlPlane, pod: StoredItem) -> bool:
 
 
 def delete(plane: ControlPlane, namespace: str, name: str) -> bool:
-    """Somebody deletes a pod, asking no budget; False if it is being deleted already."""
+    """Another client deletes a pod, without a budget check; False if it is being deleted already."""
     item = plane.store.get(PODS, (namespace, name))
     if item is None or item.leaving:
         return False
@@ -124,7 +123,7 @@ def pods_on(plane: ControlPlane, node: str) -> list[StoredItem]:
 
 
 def stays(pod: StoredItem) -> bool:
-    """Whether no drain evicts it: a DaemonSet's pod, or a mirror of a static one."""
+    """Whether no drain evicts it: a DaemonSet pod, or a mirror pod."""
     return pod.controller is not None and pod.controller["kind"] in ("DaemonSet", "Node")
 
 
@@ -141,18 +140,18 @@ def _new(model: Doc, name: str) -> Doc:
     }
 
 
-# A control plane that is started with troubles: mishaps at a time or now and then, pods that hang, budgets seen late.
+# A control plane with injected faults: actions at a time or at random, stuck pods, a late disruption controller.
 #
-# What befalls the cluster is told, so that whoever has to live with it can say why.
+# The effects are reported, so that a rehearsal can explain them.
 
 
 EVERY_S = 60.0
-"""What happens by chance has it once in each of these."""
+"""A random fault has its chance once in each of these intervals."""
 
 
 class InjectedMishap(NamedTuple):
-    """`at_s` of the agenda; `subject` is a node, a pod (ns/name), some pods or the control plane; `what` is what has
-    become of it."""
+    """One effect of a fault. `at_s`: virtual time; `subject`: a node, a pod (namespace/name), several pods or the
+    control plane; `effect`: what happened to it."""
 
     at_s: float
     subject: str
@@ -164,10 +163,10 @@ class InjectedMishap(NamedTuple):
 
 
 Note = Callable[[str, str], None]
-"""Called with the subject and what has become of it."""
+"""Called with the subject and the effect."""
 
 Mishap = Callable[[ControlPlane, Chance, Note], None]
-"""One thing that happens now; it notes what it did, and does nothing where there is nothing to do it to."""
+"""A fault that acts now and reports its effect; it does nothing where it finds no subject."""
 
 
 def as_it_is(pace: KubeletTimes) -> KubeletTimes:
@@ -175,16 +174,16 @@ def as_it_is(pace: KubeletTimes) -> KubeletTimes:
 
 
 def joins() -> bool:
-    """Every node does that is asked for."""
+    """Every requested node joins."""
     return True
 
 
 @frozen
 class TimedMishap:
-    """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute
-    where `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much
-    later the budgets' controller looks, asked each time, and whose pods' ends it does not see (`missed`); `joins`:
-    whether a node that is asked for comes."""
+    """`action` runs once at `at_s` (virtual seconds from the start), or with the probability `share` in each minute
+    where `at_s` is None. `adjust_times` changes the kubelets' times. Pods for which `is_stuck` is true never stop.
+    `extra_delay_s`: additional delay of the disruption controller, called each time; `misses_deletion`: pods whose
+    deletion it does not see; `joins`: whether a requested node joins."""
 
     mishap: Mishap | None = None
     at_s: float | None = None
@@ -197,7 +196,7 @@ class TimedMishap:
 
 
 class FaultyControlPlane:
-    """A control plane and its troubles. Mutable."""
+    """A control plane with faults. Mutable."""
 
     def __init__(
         self,
@@ -206,14 +205,14 @@ class FaultyControlPlane:
         told: Callable[[InjectedMishap], object],
         seed: int = 0,
     ) -> None:
-        """`told` is called with all that befalls it."""
+        """`report` is called with every event."""
         self._plane = plane
         self._troubles = tuple(troubles)
         self._told = told
         self._seed = seed
 
     def start(self, pace: KubeletTimes, workloads: Workloads, lags: ControlPlaneLags = ControlPlaneLags()) -> None:
-        """As `ControlPlane.start`."""
+        """See `ControlPlane.start`."""
         troubles, late_s = self._troubles, lags.disruptions_late_s
         if troubles:
             lags = replace(lags, disruptions_late_s=lambda: late_s() + sum(each.late_s() for each in troubles))
@@ -226,8 +225,8 @@ class FaultyControlPlane:
                 self._begin(each, each.mishap, Chance(self._seed * 1000 + place))
 
     def joins(self) -> bool:
-        """Whether the node that is asked for now comes."""
-        answers = [each.joins() for each in self._troubles]  # each draws its chance, whatever the others say
+        """Whether the node that is requested now joins."""
+        answers = [each.joins() for each in self._troubles]  # every fault draws its random number
         return all(answers)
 
     def _begin(self, trouble: TimedMishap, mishap: Mishap, chance: Chance) -> None:
@@ -250,13 +249,13 @@ class FaultyControlPlane:
         self._told(InjectedMishap(self._plane.agenda.seconds, subject, what))
 
 
-# Paces at which some pods take longer than they should, or never come to an end.
+# Kubelet times with which some pods take longer than they should, or never end.
 
 
 @frozen
 class Slower:
-    """A pace at which `which` pods take so many seconds more: `NEVER` for what they never do by themselves. Who never
-    stops is killed when the grace period is over."""
+    """Pods for which `is_slow` is true take these additional seconds: `NEVER` if they never do it by themselves. A pod
+    that never stops is killed when the grace period is over."""
 
     pace: KubeletTimes
     which: Callable[[Pod], bool]
@@ -273,8 +272,8 @@ class Slower:
         return self.pace.run_s(pod)
 
 
-# A cluster autoscaler adds a node while pods wait for one; or takes a node away: it is tainted, its pods are asked to
-# go, and then the Node is deleted.
+# A cluster autoscaler adds a node while pods are Pending, or removes a node: it taints the node, evicts its pods, and
+# then deletes the Node.
 #
 # Source: cluster-autoscaler core/scaledown/actuation (actuator.go, drain.go, delete_in_batch.go), tag
 # cluster-autoscaler-1.36.1: evictions are tried again every 10 s for 2 min; a node that is not empty by then is kept.
@@ -286,7 +285,8 @@ TRIES_S = 120.0
 
 
 def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
-    """Begin to; False if there is no such node, or it is being removed. `told` hears that, and how it ended."""
+    """Start the removal; False if there is no such node, or it is being removed. `report` is called at the start and
+    the end."""
     item = plane.store.get(NODES, ("", node))
     if item is None or any(each.get("key") == TAINT for each in _taints(item)):
         return False
@@ -316,7 +316,7 @@ def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
 
 
 def add(plane: ControlPlane, like: str) -> str:
-    """A node like that one if a pod found no place; its name, "" if none is added."""
+    """Add a node like that one if a pod is unschedulable; returns its name, "" if none is added."""
     model = plane.store.get(NODES, ("", like))
     if model is None or not any(_found_no_place(item) for item in plane.store.list(PODS)):
         return ""

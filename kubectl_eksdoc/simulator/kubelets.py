@@ -1,6 +1,6 @@
-"""The kubelets: they start pods that are bound to their node, and stop those that are being deleted.
+"""The kubelets: they start pods that are bound to their node, and stop pods that are being deleted.
 
-How long both take is given (`KubeletTimes`): nothing in the API tells it before it happened.
+The duration of both is an input (`KubeletTimes`): the API does not tell it in advance.
 """
 
 from __future__ import annotations
@@ -20,37 +20,36 @@ NEVER = float("inf")
 
 
 class KubeletTimes(Protocol):
-    """Seconds. `NEVER` for what does not come to its end."""
+    """Seconds; `NEVER` for what does not end."""
 
     def start_s(self, pod: Pod) -> float:
         """From being bound to a node until Ready."""
 
     def stop_s(self, pod: Pod) -> float:
-        """From deletion until its containers have stopped by themselves; the grace period is the longest it can be."""
+        """From deletion until its containers have stopped by themselves; the grace period is the maximum."""
 
     def run_s(self, pod: Pod) -> float:
-        """Of a pod that ends by itself (restartPolicy Never or OnFailure): from Ready until it has succeeded."""
+        """For a pod that ends by itself (restartPolicy Never or OnFailure): from Ready until it has succeeded."""
 
 
 def none_is(pod: Pod) -> bool:
-    """Of no pod."""
+    """False for every pod."""
     return False
 
 
 def every_image(image: str) -> str:
-    """Can be pulled."""
+    """Every image can be pulled."""
     return ""
 
 
 Pulling = Callable[[str], str]
-"""What the runtime says of an image that it cannot pull, "" of one that it can."""
+"""The runtime's error for an image that it cannot pull, "" for others."""
 
 
 class Kubelets:
-    """All of them, as one `Controller` whose keys are pods'. A `stuck` pod does not stop when it is killed, either: its
-    containers hang in the kernel, or wait for storage that is gone. On a node of whose kubelet nobody has heard (its
-    Ready is Unknown) nothing is done either. A pod that was bound past the scheduler is refused where it does not fit.
-    """
+    """All kubelets, as one `Controller` whose keys are those of pods. A stuck pod does not stop even when it is killed:
+    its containers hang in the kernel, or wait for storage that is gone. On a node whose Ready condition is Unknown
+    nothing is done. A pod that was bound without the scheduler is refused where it does not fit."""
 
     resources = (NODES, PODS)
 
@@ -67,7 +66,7 @@ class Kubelets:
         self._facts = facts
         self._pace = pace
         self._stuck = stuck
-        self._ends: dict[str, float] = {}  # by uid, when what the kubelet does with it now is done
+        self._ends: dict[str, float] = {}  # pod uid → when the kubelet's current action is done
         self._number = 0
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
@@ -94,7 +93,7 @@ class Kubelets:
             return None
         node = self._registry.find(NODES, ("", item.node))
         if node is None or _unheard(node):
-            return None  # nobody is there to do it
+            return None  # no kubelet can act
         if item.leaving:
             return self._stop(item)
         if _starts(item):
@@ -114,17 +113,17 @@ class Kubelets:
         return self._run_out(item) if _runs_out(item) else None
 
     def _left_s(self, what: str, seconds: float) -> float:
-        """Seconds until `what`, which takes so many from when it is asked about first, is done."""
+        """Seconds until `work_key` is done, which takes `seconds` from the first call on."""
         now = self._registry.seconds
         return self._ends.setdefault(what, now + seconds) - now
 
     def _write(self, item: StoredItem, **status: object) -> float | None:
-        """None: it need not be looked at again."""
+        """None: it need not be handled again."""
         self._registry.put(item, ("status",), {**item.status, **status}, status=True)
         return None
 
     def _refused(self, item: StoredItem, node: StoredItem) -> Rejected | None:
-        """The scheduler has looked already at what it has bound."""
+        """The scheduler has checked pods that it has bound."""
         if item.says("PodScheduled") == "True":
             return None
         here = self._registry.store.list(PODS)
@@ -140,7 +139,7 @@ class Kubelets:
         left_s = min(own_s, (deadline - self._registry.time) / timedelta(seconds=1))
         if left_s > 0:
             return left_s
-        self._registry.delete(item, DeleteOptions(grace_s=0, uid=item.uid))  # which a finalizer may hold up
+        self._registry.delete(item, DeleteOptions(grace_s=0, uid=item.uid))  # a finalizer may delay it
         return None
 
     def _run_out(self, item: StoredItem) -> float | None:
@@ -159,7 +158,7 @@ def _stopping(uid: str) -> str:
 
 
 def _starts(pod: StoredItem) -> bool:
-    """Whether nothing of it was started yet: what a dump shows as started stays as it is there."""
+    """Whether no container was started yet: started pods of a dump stay as they are there."""
     return pod.phase == "Pending" and not pod.status.get("containerStatuses")
 
 
@@ -168,12 +167,12 @@ def _runs_out(pod: StoredItem) -> bool:
 
 
 def _unpulled(said: str) -> Doc:
-    """After the first tries (pkg/kubelet/images/image_manager.go)."""
+    """The state after the first tries (pkg/kubelet/images/image_manager.go)."""
     return {"reason": "ImagePullBackOff", "message": f"Back-off pulling image: {said}"}
 
 
 def _creating(pod: StoredItem, node: StoredItem, now: str, waiting: Doc) -> Doc:
-    """As while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
+    """The status while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
     names = [each["name"] for each in _containers(pod)]
     unready = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
     conditions = _conditions(
@@ -190,7 +189,7 @@ _UNPROBED = {"lastProbeTime": None}
 
 
 def _conditions(held: list[Doc], kinds: Iterable[str], new: Doc, now: str) -> list[Doc]:
-    """`held` with those of `kinds` as `new`."""
+    """`conditions` with `condition` for each of these types."""
     for each in kinds:
         held = with_condition(held, {"type": each, **new}, now)
     return held

@@ -1,4 +1,4 @@
-"""The control plane put together: one store, everything that works on it, and the time."""
+"""The simulated control plane: one store, all controllers, scheduler and kubelets on it, and virtual time."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from .workloads.taints import NodeTaints, TaintEvictions
 
 @frozen
 class ControlPlaneLags:
-    """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
-    disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.
-    It does not see that `missed` pods go before the next of their name is there.
-    """
+    """Seconds from a change until each part of the control plane handles it, and of each sync of a budget, as the
+    disruption controller has one worker. `disruptions_extra_delay_s` is called each time it is woken, and adds to its
+    delay. The disruption controller does not see the deletion of pods for which `misses_deletion` is true before the
+    next pod of their name exists."""
 
     controllers_s: float = 0.01
     scheduler_s: float = 0.01
@@ -50,11 +50,11 @@ class ControlPlaneLags:
 
 
 Workloads = Callable[[Registry], Iterable[Controller]]
-"""Makes the controllers of workloads for a registry."""
+"""Creates the workload controllers for a registry."""
 
 
 class ControlPlane:
-    """Mutable. Load it, `start` it, then ask and let time pass; all of it happens in the caller's thread."""
+    """Mutable. Load objects, `start` it, then read and let time pass; everything runs in the caller's thread."""
 
     def __init__(self, start: datetime, facts: FactSource, seed: int = 0) -> None:
         self.store = Store()
@@ -68,7 +68,7 @@ class ControlPlane:
         self._begun: tuple[Workloads, ControlPlaneLags] | None = None
 
     def load(self, resource: str, docs: Iterable[Doc]) -> None:
-        """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
+        """Load objects from a dump: names, uids, times and statuses are kept, resourceVersions are new."""
         for doc in docs:
             namespace = str(at(doc, "metadata", "namespace") or "")
             self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
@@ -81,16 +81,16 @@ class ControlPlane:
         stuck: Callable[[Pod], bool] = none_is,
         pulling: Pulling = every_image,
     ) -> None:
-        """From now on everybody works; `stuck` pods do not stop even when they are killed, and images are pulled as
-        `pulling` says."""
+        """Start all components. Pods for which `is_stuck` is true do not stop even when they are killed; `image_pull`
+        tells which images can be pulled."""
         self._begun = (workloads, lags)
         WorkBudget(self.store, self.agenda)
         self._begin(DisruptionController.unfinished)
         Loop(Kubelets(self.registry, self.facts, pace, stuck, pulling), self.store, self.agenda)
 
     def restart(self) -> None:
-        """Controllers and scheduler crash and begin anew: they know nothing but what is stored, and look at all of it.
-        Kubelets are on their nodes and go on."""
+        """Controllers and scheduler crash and restart: they have only the stored objects, and handle all of them again.
+        Kubelets run on their nodes and go on."""
         for loop in self._loops:
             loop.stop()
         self._loops.clear()
@@ -126,7 +126,7 @@ class ControlPlane:
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
 
     def rest(self, most_s: float) -> None:
-        """Let time pass until nothing is left to do, or that much of it has passed."""
+        """Let time pass until nothing is left to do, or `max_s` have passed."""
         end_s = self.agenda.seconds + most_s
         while (due_s := self.agenda.due_s) is not None and due_s <= end_s:
             self.agenda.next()
@@ -135,14 +135,14 @@ class ControlPlane:
         self._loops.append(Loop(controller, self.store, self.agenda, lag_s))
 
 
-# All workload controllers of a cluster, in the order in which they start.
+# All workload controllers of a cluster, in the order in which they are started.
 
 
 def every_controller(registry: Registry, index: Index | None = None) -> tuple[Controller, ...]:
-    """Make them when the store holds what it is to begin with, and run each in a `Loop`, in this order.
+    """Create them when the store has its initial objects, and run each in a `ControllerLoop`, in this order.
 
     Replica sets come before deployments: a deployment then sees one step done before it takes the next, as real ones
-    mostly do. `index` may be shared with others that ask what belongs to what.
+    mostly do. `index` may be shared with other users of the ownership index.
     """
     index = Index(registry.store) if index is None else index
     return (

@@ -1,4 +1,4 @@
-"""What the API server does when objects are written: names, versions, counted specs, preconditions, graceful deletion.
+"""API server writes: names, resourceVersions, generations, preconditions and graceful deletion of objects.
 
 Source: apiserver pkg/registry/generic/registry/store.go (Create, Update, Delete), pkg/registry/rest/create.go,
 update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/core/pod/strategy.go, Kubernetes v1.36.
@@ -30,7 +30,7 @@ FINALIZERS = ("metadata", "finalizers")
 
 @frozen
 class DeleteOptions:
-    """`grace_s` None: as the object says; 0: at once, without asking the kubelet. `propagation`: Background (None),
+    """`grace_s` None: the object's own; 0: at once, without asking the kubelet. `propagation`: Background (None),
     Foreground or Orphan."""
 
     grace_s: int | None = None
@@ -42,24 +42,25 @@ class DeleteOptions:
 
 @frozen
 class Deleted:
-    """`item` as it is after that: still there while somebody must let it go (`gone` False)."""
+    """`item` after the deletion: with `is_gone` False it still exists, until a kubelet or the owner of a finalizer
+    releases it."""
 
     item: StoredItem
     gone: bool
 
 
 class Registry:
-    """Writes objects into a store, by the rules. Nothing is written in a dry run."""
+    """Writes objects into a store by the API server's rules. A dry run writes nothing."""
 
     def __init__(self, store: Store, agenda: VirtualTime, names: Names) -> None:
         self.store = store
         self.agenda = agenda
         self.names = names
-        self.served = by_name()  # grows by custom resources
+        self.served = by_name()  # custom resources are added
 
     @property
     def now(self) -> str:
-        """As metadata has it: whole seconds."""
+        """The current time as in metadata: whole seconds."""
         return rfc3339(self.agenda.now)
 
     @property
@@ -76,7 +77,7 @@ class Registry:
     def get(self, resource: str, key: Key) -> StoredItem:
         """
         Raises:
-            Refusal: 404.
+            ApiRefusal: 404.
         """
         found = self.store.get(resource, key)
         if found is None:
@@ -84,10 +85,10 @@ class Registry:
         return found
 
     def create(self, resource: str, doc: Doc, namespace: str = "", *, dry_run: bool = False) -> StoredItem:
-        """A new object; what only the server may set is set.
+        """Create an object; fields that only the server may set are set.
 
         Raises:
-            Refusal: 409 of that name, 404 and 403 of its namespace, 422 without a name.
+            ApiRefusal: 409 if the name exists, 404 and 403 of its namespace, 422 without a name.
         """
         served = self.served[resource]
         meta = dict(doc.get("metadata") or {})
@@ -112,12 +113,12 @@ class Registry:
         return StoredItem(resource, key, 0, made) if dry_run else self.store.add(resource, key, made)
 
     def update(self, item: StoredItem, doc: Doc, *, status: bool = False, dry_run: bool = False) -> StoredItem:
-        """`doc` in the place of `item`, its metadata.resourceVersion being a precondition where there is one.
+        """Replace `item` by `doc`; metadata.resourceVersion is a precondition if it is there.
 
-        `status`: a write of the status subresource, which leaves the rest as it is; else the status stays.
+        `status`: a write of the status subresource, which keeps all other fields; otherwise the status is kept.
 
         Raises:
-            Refusal: 409.
+            ApiRefusal: 404 or 409.
         """
         served = self.served[item.resource]
         there = self.store.get(item.resource, item.key)
@@ -137,18 +138,18 @@ class Registry:
         return StoredItem(item.resource, item.key, item.version, made) if dry_run else self.store.replace(item, made)
 
     def put(self, item: StoredItem, path: tuple[str, ...], value: object, *, status: bool = False) -> StoredItem:
-        """`item` with `value` at `path`. Raises: as `update`."""
+        """Write `item` with `value` at `path`. Raises: as `update`."""
         return self.update(item, with_value(item.doc, path, value), status=status)
 
     def let_go(self, item: StoredItem, finalizer: str) -> StoredItem:
-        """`item` without that finalizer. Raises: as `update`."""
+        """Write `item` without that finalizer. Raises: as `update`."""
         return self.put(item, FINALIZERS, [each for each in item.finalizers if each != finalizer])
 
     def delete(self, item: StoredItem, options: DeleteOptions = DeleteOptions()) -> Deleted:
-        """Delete, or mark for deletion what must be stopped or let go by somebody first.
+        """Delete the object, or mark it for deletion if a kubelet must stop it or a finalizer must be removed first.
 
         Raises:
-            Refusal: 409 where a precondition does not hold.
+            ApiRefusal: 409 where a precondition does not hold.
         """
         served = self.served[item.resource]
         name = item.key[1]
@@ -170,7 +171,7 @@ class Registry:
             raise resources.modified(served, name) from stale
 
     def _marked(self, served: Served, doc: Doc, item: StoredItem, grace_s: int) -> Doc:
-        """`doc` as something that is being deleted. A grace period that runs can only be made shorter."""
+        """`doc` as an object that is being deleted. A running grace period can only be shortened."""
         meta = doc["metadata"]
         if item.resource == NAMESPACES:
             doc = with_value(doc, ("status", "phase"), "Terminating")
@@ -192,10 +193,10 @@ class Registry:
         return name
 
     def check_namespace(self, resource: str, namespace: str, name: str) -> None:
-        """Nothing is created in a namespace that is not there, or that is being deleted (NamespaceLifecycle).
+        """No object is created in a namespace that does not exist or is being deleted (NamespaceLifecycle).
 
         Raises:
-            Refusal: 404 and 403.
+            ApiRefusal: 404 and 403.
         """
         served = self.served[resource]
         if not served.namespaced:
@@ -208,7 +209,7 @@ class Registry:
 
 
 def _kept(served: Served, before: Doc, doc: Doc, status: bool) -> Doc:
-    """`doc` with what this write may not change taken from `before`, and its spec counted."""
+    """`doc` with the fields that this write may not change taken from `before`, and with its generation."""
     was = before["metadata"]
     if served.has_status and status:
         made = {**before, "status": doc["status"]} if "status" in doc else without(before, ("status",))
@@ -236,7 +237,7 @@ _THE_SERVERS = (
     "generation",
     "generateName",
 )
-"""Metadata that writers do not change."""
+"""Metadata that clients cannot change."""
 
 
 def _spec(doc: Doc) -> Doc:
@@ -244,7 +245,7 @@ def _spec(doc: Doc) -> Doc:
 
 
 def _let_go(doc: Doc) -> bool:
-    """Whether nobody holds it any more: no finalizers, of a namespace none in its spec either."""
+    """Whether nothing holds the object: it has no finalizers, and a namespace has none in its spec either."""
     return not doc["metadata"].get("finalizers") and not (
         doc.get("kind") == "Namespace" and at(doc, "spec", "finalizers")
     )
@@ -255,7 +256,7 @@ def _grace(doc: Doc) -> int:
 
 
 def _grace_of(item: StoredItem, options: DeleteOptions) -> int:
-    """Seconds a pod has to stop: none if nothing of it runs (CheckGracefulDelete)."""
+    """Seconds a pod has to stop: 0 if it does not run (CheckGracefulDelete)."""
     asked = item.spec.get("terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
     grace_s = DEFAULT_GRACE_S if asked is None else int(asked)
     if not item.node or item.finished:
@@ -264,7 +265,7 @@ def _grace_of(item: StoredItem, options: DeleteOptions) -> int:
 
 
 def _with_propagation(doc: Doc, propagation: str | None) -> Doc:
-    """With the finalizer by which the garbage collector is asked to deal with its dependents first."""
+    """With the finalizer that makes the garbage collector handle its dependents first."""
     holder = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(propagation or "")
     there = at(doc, "metadata", "finalizers") or []
     if holder is None or holder in there:
@@ -272,11 +273,11 @@ def _with_propagation(doc: Doc, propagation: str | None) -> Doc:
     return with_value(doc, ("metadata", "finalizers"), [*there, holder])
 
 
-# Conditions in the status of any object: one of each type, and since when it is as it is.
+# Conditions in the status of any object: one of each type, with the time of its last transition.
 
 
 def put(conditions: Iterable[Doc], new: Doc) -> list[Doc]:
-    """`conditions` with `new` in the place of the one of its type, or at the end."""
+    """`conditions` with `new` in the place of the one with its type, or at the end."""
     held = list(conditions)
     for i, each in enumerate(held):
         if each.get("type") == new["type"]:
@@ -286,19 +287,19 @@ def put(conditions: Iterable[Doc], new: Doc) -> list[Doc]:
 
 
 def with_condition(conditions: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
-    """As `put`, what `new` does not say staying as it was. `lastTransitionTime` is `now` only if the condition's status
-    is another one (meta.SetStatusCondition)."""
+    """Like `put_condition`, but fields that `new` lacks are kept. `lastTransitionTime` is `now` only if the condition's
+    status changes (meta.SetStatusCondition)."""
     conditions = list(conditions)
     held: Doc = next((each for each in conditions if each.get("type") == new["type"]), {})
     since = held.get("lastTransitionTime", now) if held.get("status") == new["status"] else now
     return put(conditions, {**held, **new, "lastTransitionTime": since})
 
 
-# What the rules need to know of stored objects: documents are turned into facts by whoever can decode them.
+# Facts of stored objects: documents are decoded by an implementation outside of this package.
 
 
 class FactSource(Protocol):
-    """The same item always gives the same fact. Whatever the API server accepts can be decoded."""
+    """The same item always gives the same fact. Every document that the API server accepts can be decoded."""
 
     def pod(self, item: StoredItem) -> Pod: ...
 

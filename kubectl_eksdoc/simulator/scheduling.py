@@ -1,7 +1,7 @@
-"""The scheduler: pods without a node get the best one that every filter allows, or are told why there is none.
+"""The scheduler: binds pods without a node to the best node that every filter allows, or reports why there is none.
 
-The filters are those of `kubernetes.scheduling`, the scores those that decide mostly. Pods that found no place
-are tried again when a node or a pod that is in the way changes (the queue of unschedulable pods).
+The filters are those of `kubernetes.scheduling`, the scores those that mostly decide. Pods without a place are tried
+again when a node or a pod that is in the way changes (the queue of unschedulable pods).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from .store import (
     StoredItem,
 )
 
-# Which of the nodes that fit the scheduler prefers: where few pods of the same controller are, and much is left.
+# Scores: of the nodes that fit, the scheduler prefers those with few pods of the same controller and much free room.
 #
 # Source: pkg/scheduler/framework/plugins/podtopologyspread/{scoring,plugin}.go (the system's default constraints: by
 # host with a skew of 3, by zone with one of 5, ScheduleAnyway), noderesources/least_allocated.go, and the default
 # weights of apis/config/v1/default_plugins.go (spread 2, resources 1), Kubernetes v1.36. Other scores (images,
-# preferred affinity, balance) are left out; of the default constraints' selectors only the pod's controller is.
+# preferred affinity, balance) are left out; the only selector of the default constraints is the pod's controller.
 
 
 SPREAD_WEIGHT = 2
@@ -50,7 +50,7 @@ _SKEWS = (3 - 1) + (5 - 1)
 
 
 class Replicas:
-    """Mutable: how many pods of each controller are on each node."""
+    """Mutable: the number of pods of each controller on each node."""
 
     def __init__(self) -> None:
         self._on: dict[str, Counter[str]] = defaultdict(Counter)
@@ -67,14 +67,14 @@ class Replicas:
         self._on.clear()
 
     def preferred(self, owner: ControllerOwner | None, fitting: Sequence[NodeOccupancy]) -> NodeOccupancy | None:
-        """The best of them; of equal ones the first by name, so that it is always the same."""
+        """The best of these nodes; of equal ones the first by name, so that it is always the same."""
         spread = self._spread(owner, fitting)
         return min(
             fitting, key=lambda seat: (-spread.get(seat.node.name, 0.0) - _left(seat), seat.node.name), default=None
         )
 
     def _spread(self, owner: ControllerOwner | None, fitting: Sequence[NodeOccupancy]) -> dict[str, float]:
-        """By node, the less there is already the more."""
+        """Node name → score, the higher the fewer pods of the controller it has."""
         on = self._on.get(owner.uid) if owner is not None else None
         if not on or not fitting:
             return {}
@@ -91,7 +91,7 @@ class Replicas:
 
 
 def _left(seat: NodeOccupancy) -> float:
-    """The mean share of cpu and memory that is left, of a hundred (NodeResourcesFit, LeastAllocated)."""
+    """The mean free share of cpu and memory, of a hundred (NodeResourcesFit, LeastAllocated)."""
     room, has = seat.room, seat.node.allocatable
     cpu, memory = has.get(CPU, 0), has.get(MEMORY, 0)
     return _MOST / 2 * ((room.cpu / cpu if cpu else 0.0) + (room.memory / memory if memory else 0.0))
@@ -107,14 +107,14 @@ _STORAGE = (
 
 
 class Scheduler:
-    """A `Controller` whose keys are pods'. Keeps who is where up to date by itself."""
+    """A `Controller` whose keys are those of pods. It keeps the occupancy of nodes up to date."""
 
     resources = (PODS, NODES, NAMESPACES, *_STORAGE)
 
     def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
         self._facts = facts
-        self._occupancy: Occupancy | None = None  # built when it is needed next
+        self._occupancy: Occupancy | None = None  # built when it is needed
         self._replicas = Replicas()
         self._placed: dict[Key, tuple[PodClass, str, ControllerOwner | None]] = {}
         self._unschedulable: dict[Key, None] = {}
@@ -190,7 +190,7 @@ class Scheduler:
             self._replicas.put(owner, pod.node)
 
     def _node_changed(self, change: StoreChange) -> bool:
-        """Whether it matters to where pods fit; most changes of nodes are heartbeats."""
+        """Whether the change affects where pods fit; most changes of nodes are heartbeats."""
         after = None if change.gone else _as_is(self._facts.node(change.item))
         before = None if change.before is None else _as_is(self._facts.node(change.before))
         if after == before:
@@ -202,7 +202,7 @@ class Scheduler:
         return after is not None
 
     def _taken(self) -> Occupancy:
-        """Who is where, built anew where it is not known any more."""
+        """The occupancy of all nodes, rebuilt if it was dropped."""
         if self._occupancy is not None:
             return self._occupancy
         store, facts = self._registry.store, self._facts
@@ -228,7 +228,7 @@ class Scheduler:
 
 
 def _is_ours(item: StoredItem) -> bool:
-    """Whether it waits for this scheduler: no node, nobody else's, no gates, not being deleted."""
+    """Whether the pod waits for this scheduler: no node, no other scheduler, no gates, not being deleted."""
     spec = item.spec
     return not (
         spec.get("nodeName")
@@ -240,17 +240,17 @@ def _is_ours(item: StoredItem) -> bool:
 
 
 def _as_is(node: Node) -> Node:
-    """The node without what changes all the time and matters to no filter."""
+    """The node without fields that change all the time and matter to no filter."""
     return node if node.created_at is None else replace(node, created_at=None)
 
 
 def _no_place(reasons: Counter[str], nodes: int) -> str:
-    """As the scheduler says it (FitError); preemption is not tried."""
+    """The message of the scheduler (FitError); preemption is not tried."""
     said = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda r: f"{r[1]} {r[0]}"))
     return f"0/{nodes} nodes are available: {said}." if said else "no nodes available to schedule pods"
 
 
-# Who is there, kept up to date with the store: pods by their labels and by node, budgets by namespace, scales.
+# An index that follows the store: pods by their labels and by node, budgets by namespace, scales.
 
 
 SCALED = (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.REPLICATION_CONTROLLERS)
@@ -259,15 +259,15 @@ _LabelSet = tuple[tuple[str, str], ...]
 
 
 class _Namespace:
-    """Pods by their labels, budgets by name, and which of both belong together; pods of one workload share labels."""
+    """Pods by their labels, budgets by name, and the budgets of each label set; pods of one workload share labels."""
 
     __slots__ = ("alike", "budgets", "guarded", "guards")
 
     def __init__(self) -> None:
         self.alike: dict[_LabelSet, dict[Key, None]] = {}
         self.budgets: dict[str, Budget] = {}
-        self.guards: dict[_LabelSet, list[str]] = {}  # names of budgets, sorted; of labels that any pod ever had
-        self.guarded: dict[str, dict[_LabelSet, None]] = {}  # the same the other way round
+        self.guards: dict[_LabelSet, list[str]] = {}  # label set → names of its budgets, sorted
+        self.guarded: dict[str, dict[_LabelSet, None]] = {}  # budget → its label sets
 
     def guards_of(self, labels: _LabelSet) -> list[str]:
         found = self.guards.get(labels)
@@ -278,7 +278,7 @@ class _Namespace:
         return found
 
     def learn(self, budget: Budget) -> None:
-        """A budget that is new, or has changed."""
+        """Add or change a budget."""
         before = self.budgets.get(budget.name)
         self.budgets[budget.name] = budget
         if before is not None and before.selector == budget.selector:
@@ -297,7 +297,7 @@ class _Namespace:
 
 
 class NodeRoster:
-    """Mutable: it listens to the store, and must be made before anybody who asks it and listens, too."""
+    """Mutable: it listens to the store, and must be created before other listeners that read it."""
 
     def __init__(self, store: Store, facts: FactSource) -> None:
         self._facts = facts
@@ -315,7 +315,7 @@ class NodeRoster:
         return self._pods.get(key)
 
     def selected(self, budget: Budget) -> list[Pod]:
-        """The pods that `budget`, one of those that are there, selects."""
+        """The pods that `budget`, an existing one, selects."""
         within = self._namespaces[budget.namespace]
         alike = (within.alike.get(labels, {}) for labels in within.guarded.get(budget.name, ()))
         return [self._pods[key] for keys in alike for key in keys]
@@ -363,7 +363,7 @@ class NodeRoster:
 
 
 def _selects(budget: Budget, labels: _LabelSet) -> bool:
-    """policy/v1: an empty selector selects all, an invalid one none."""
+    """policy/v1: an empty selector selects all pods, an invalid one none."""
     return budget.selector.valid and budget.selector.matches(dict(labels))
 
 
@@ -372,7 +372,7 @@ def _label_set(labels: Labels) -> _LabelSet:
 
 
 def labels_in(change: StoreChange) -> Iterator[Labels]:
-    """The object's labels after `change`, and before if they were others."""
+    """The object's labels after `change`, and those before it if they differ."""
     now: Labels = change.item.labels
     yield now
     if change.before is not None:

@@ -1,7 +1,7 @@
-"""Objects of any kind, by resource, namespace and name, with one line of versions for all, as etcd has it.
+"""Object store: objects of any kind by resource, namespace and name, with one sequence of resourceVersions, as in etcd.
 
-Every change gets the next resourceVersion. Changes are kept, so that a watch can go on from where it was and a list can
-be read as it was when its first page was; those that are too old are expired (410).
+Every change gets the next resourceVersion. Changes are kept, so that a watch can resume at its version and a list can
+be read as it was for its first page; changes that are too old are expired (410).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PODS, NODES, NAMESPACES, BUDGETS, CLAIMS = (
 )
 
 Key = tuple[str, str]
-"""Namespace ("" for what has none) and name."""
+"""Namespace ("" for cluster-scoped objects) and name."""
 
 KEPT = 10_000
-"""Changes of one resource that are kept; of etcd it is those of the last five minutes."""
+"""Kept changes of one resource; etcd keeps those of the last five minutes."""
 
 
 def path_of(key: Key) -> str:
-    """The key as etcd has it: what lists are sorted by, in which ``a-b/x`` is before ``a/x``."""
+    """The key as in etcd, by which lists are sorted: ``a-b/x`` is before ``a/x``."""
     return f"{key[0]}/{key[1]}"
 
 
@@ -43,11 +43,11 @@ def _key(path: str) -> Key:
 
 
 class ResourceVersionExpired(Exception):
-    """The version asked for is older than the changes that are kept."""
+    """The requested version is older than the changes that are kept."""
 
 
 class Stale(Exception):
-    """The object was changed, or is gone, since the version that was to be written over."""
+    """The object was changed or removed since the version that was to be overwritten."""
 
 
 class StoreChangeKind(str, Enum):
@@ -60,7 +60,7 @@ class StoreChangeKind(str, Enum):
 
 @frozen(eq=False)
 class StoredItem:
-    """One object as it was at one version; `doc` carries that version, too."""
+    """One object at one version; `doc` contains that version, too."""
 
     resource: str
     key: Key
@@ -113,7 +113,7 @@ class StoredItem:
 
     @property
     def created(self) -> str:
-        """When, as it is written; "" where that is not."""
+        """As written in the object; "" where it has none."""
         return str(self.meta.get("creationTimestamp") or "")
 
     @property
@@ -131,16 +131,16 @@ class StoredItem:
         """The status of a condition, "" without one."""
         return str((self.condition(kind) or {}).get("status") or "")
 
-    # Of workloads.
+    # Workloads.
 
     @property
     def template(self) -> Doc:
-        """That of its pods."""
+        """The pod template."""
         return self.spec.get("template") or {}
 
     @property
     def replicas(self) -> int:
-        """Those that are wanted."""
+        """The desired replicas."""
         given = self.spec.get("replicas")
         return 1 if given is None else int(given)
 
@@ -148,7 +148,7 @@ class StoredItem:
     def min_ready_s(self) -> int:
         return int(self.spec.get("minReadySeconds") or 0)
 
-    # What controllers ask of a pod: does it run, is it ready, since when, is it available.
+    # Pods as controllers see them: whether a pod runs, is ready, since when, and whether it is available.
     #
     # Source: pkg/controller/controller_utils.go (IsPodActive, IsPodTerminating), pkg/api/v1/pod/util.go (IsPodReady,
     # IsPodAvailable), Kubernetes v1.36.
@@ -159,7 +159,7 @@ class StoredItem:
 
     @property
     def phase(self) -> str:
-        """Pending where it has none, as the API server makes it."""
+        """Pending where it has none, as the API server sets it."""
         return str(self.status.get("phase") or "Pending")
 
     @property
@@ -181,12 +181,12 @@ class StoredItem:
 
     @property
     def ready_since(self) -> str:
-        """The time as it is written, "" while the pod is not ready or where no time is given."""
+        """The time as written, "" while the pod is not ready or has no such time."""
         held = self.condition("Ready")
         return str(held.get("lastTransitionTime") or "") if held and self.ready else ""
 
     def available_in(self, min_ready_s: int, now: datetime) -> float | None:
-        """Seconds until it counts as available, 0.0 for one that does; None while it is not ready."""
+        """Seconds until it counts as available, 0.0 if it does already; None while it is not ready."""
         if not self.ready:
             return None
         if not min_ready_s:
@@ -201,7 +201,7 @@ class StoredItem:
 
 
 class StoreChange(NamedTuple):
-    """`before` is None for what was added. A deletion's `item` is what there was last, at a version of its own."""
+    """`before` is None for an added object. The `item` of a deletion is the last state, with a version of its own."""
 
     version: int
     what: StoreChangeKind
@@ -228,28 +228,28 @@ class _Table:
 
     def __init__(self, oldest: int) -> None:
         self.items: dict[Key, StoredItem] = {}
-        self.paths: list[str] = []  # sorted, as lists are
+        self.paths: list[str] = []  # sorted, like lists
         self.changes: deque[StoreChange] = deque()
-        self.oldest = oldest  # no change after this version is missing
+        self.oldest = oldest  # all changes after this version are kept
 
 
 Listener = Callable[[StoreChange], None]
 
 
 class Store:
-    """Mutable. Resources are named as RBAC names them: ``poddisruptionbudgets.policy``."""
+    """Mutable. Resources have their RBAC names: ``poddisruptionbudgets.policy``."""
 
     def __init__(self, version: int = 0, kept: int = KEPT) -> None:
-        """`version` is that of the last change; so many changes are `kept` of each resource."""
+        """`version`: that of the last change; `max_changes`: how many changes of each resource are kept."""
         self._version = version
         self._kept = kept
-        self._forgotten = version  # changes up to here are kept of no resource
+        self._forgotten = version  # changes up to this version are dropped
         self._tables: dict[str, _Table] = {}
         self._listeners: list[Listener] = []
 
     @property
     def version(self) -> int:
-        """Of the last change."""
+        """The version of the last change."""
         return self._version
 
     def listen(self, listener: Listener) -> None:
@@ -261,16 +261,16 @@ class Store:
         return tuple(self._listeners)
 
     def leave(self, listeners: Collection[Listener]) -> None:
-        """They are told nothing any more."""
+        """Stop calling these listeners."""
         self._listeners = [each for each in self._listeners if each not in listeners]
 
     def get(self, resource: str, key: Key) -> StoredItem | None:
         return self._table(resource).items.get(key)
 
     def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[StoredItem]:
-        """All objects, or those of one namespace, in the order of `path_of`, from behind the path `after` on.
+        """All objects, or those of one namespace, in the order of `key_path`, after the path `after_path`.
 
-        What is changed while it is read may be seen or not.
+        A change during the iteration may be seen or not.
         """
         table = self._table(resource)
         paths = table.paths
@@ -284,14 +284,14 @@ class Store:
         return len(self._table(resource).items)
 
     def resources(self) -> Iterator[str]:
-        """Those that have, or had, an object."""
+        """The resources that have, or had, an object."""
         return iter(sorted(self._tables))
 
     def add(self, resource: str, key: Key, doc: Doc) -> StoredItem:
-        """A new object.
+        """Add a new object.
 
         Raises:
-            Stale: there is one of that name.
+            StaleItem: an object of that name exists.
         """
         table = self._table(resource)
         if key in table.items:
@@ -302,10 +302,10 @@ class Store:
         return item
 
     def replace(self, item: StoredItem, doc: Doc) -> StoredItem:
-        """`doc` in the place of `item`. The same document is not written: the object keeps its version.
+        """Replace `item` by `doc`. An equal document is not written: the object keeps its version.
 
         Raises:
-            Stale: `item` is not what is there any more.
+            StaleItem: `item` is not the current version.
         """
         table = self._current(item)
         if doc is item.doc or doc == item.doc:
@@ -315,10 +315,10 @@ class Store:
         return made
 
     def remove(self, item: StoredItem) -> StoredItem:
-        """The object goes; what it was last is told, at the version of its going.
+        """Remove the object; returns its last state, with the version of the deletion.
 
         Raises:
-            Stale: `item` is not what is there any more.
+            StaleItem: `item` is not the current version.
         """
         table = self._current(item)
         made = self._made(item.resource, item.key, item.doc)
@@ -331,7 +331,7 @@ class Store:
         """The changes after `version`, oldest first.
 
         Raises:
-            Expired: some of them are not kept any more.
+            ResourceVersionExpired: some of them are not kept any more.
         """
         table = self._table(resource)
         if version < table.oldest:
@@ -341,10 +341,10 @@ class Store:
         return (changes[i] for i in range(first, len(changes)))
 
     def as_of(self, resource: str, version: int) -> dict[Key, StoredItem]:
-        """The objects as they were at `version`, in no order.
+        """The objects as they were at `version`, unordered.
 
         Raises:
-            Expired: the changes since then are not kept any more.
+            ResourceVersionExpired: the changes since then are not kept any more.
         """
         items = dict(self._table(resource).items)
         for change in reversed(tuple(self.since(resource, version))):
@@ -355,11 +355,11 @@ class Store:
         return items
 
     def oldest(self, resource: str) -> int:
-        """Of the versions after which all changes of the resource are kept, the first."""
+        """The first version after which all changes of the resource are kept."""
         return self._table(resource).oldest
 
     def forget(self) -> None:
-        """Drop the changes so far, as an API server that begins anew does not know them."""
+        """Drop all kept changes, like an API server that restarts."""
         self._forgotten = self._version
         for table in self._tables.values():
             table.changes.clear()
@@ -393,7 +393,7 @@ class Store:
             listener(change)
 
 
-# Times as the API writes them: ``2026-11-20T08:00:00Z``, of leases and the like with a fraction.
+# Times as the API writes them: ``2026-11-20T08:00:00Z``, with a fraction in leases, for example.
 
 
 _FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
@@ -403,7 +403,7 @@ _FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999)
 def moment(text: str) -> datetime:
     """
     Raises:
-        ValueError: it is no time.
+        ValueError: `text` is no time.
     """
     found = parsed(text)
     if found is None:
@@ -412,7 +412,7 @@ def moment(text: str) -> datetime:
 
 
 def later(since: datetime, seconds: float) -> datetime:
-    """So many seconds after `since`, or before it; beyond what a calendar has, in its first or its last year.
+    """`start` plus these seconds, which may be negative; limited to the first and the last year of a calendar.
 
     The API takes any int64 for a number of seconds.
     """
@@ -423,29 +423,29 @@ def later(since: datetime, seconds: float) -> datetime:
 
 
 def rfc3339(moment: datetime) -> str:
-    """``2026-11-20T08:00:00Z``: whole seconds, as metadata has times."""
+    """``2026-11-20T08:00:00Z``: whole seconds, as in metadata."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# Names and UIDs that look as the API server's do, and are the same every time for the same seed.
+# Names and UIDs like those of the API server, the same every time for the same seed.
 
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""Of generated names: without vowels and what is mistaken for others (apimachinery pkg/util/rand)."""
+"""Alphabet of generated names: without vowels and characters that are easily confused (apimachinery pkg/util/rand)."""
 
 SUFFIX = 5
 LONGEST = 63 - SUFFIX
-"""Of what stands before a generated suffix."""
+"""Maximum length of the base of a generated name."""
 
 
 class Names:
-    """Mutable: each name it gives is the next of its line."""
+    """Mutable: each name is the next of a sequence."""
 
     def __init__(self, seed: int = 0) -> None:
         self._state = seed & MASK
 
     def after(self, base: str) -> str:
-        """`base` and five random characters, as generateName asks for."""
+        """`base` and five random characters, as for generateName."""
         number = self._next()
         suffix = ""
         for _ in range(SUFFIX):

@@ -1,6 +1,5 @@
-"""A snapshot: all that the reading commands ask of a cluster and of AWS, written to a file, to answer from it later.
+"""A snapshot: everything that the reading commands ask of a cluster and of AWS, in a file, for offline use.
 
-Belongs here: what is asked for it, and the recording of the answers.
-Never here: what of an answer may be written down (`kubernetes.redaction`, `objects.redaction`); how a file is
-laid out (`host.dump`).
+Belongs here: which requests are made for it, and the recording of the answers. Never here: which parts of an answer may
+be saved (`kubernetes.redaction`, `objects.redaction`); the layout of the file (`host.dump`).
 """

@@ -1,7 +1,7 @@
-"""``kubectl eksdoc snapshot``.
+"""``kubectl eksdoc snapshot``: saves the cluster and AWS data to a file.
 
-Belongs here: its flags, and which file is written.
-Never here: what is asked (that is `recording`), and what of it may be written down.
+Belongs here: its flags, and which file is written. Never here: which requests are made (`recording`), and which parts
+of the answers may be saved.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .recording import SnapshotRecorder
 
 
-# ``kubectl eksdoc snapshot FILE``: its flags, and its answer.
+# ``kubectl eksdoc snapshot FILE``: flags, and the answer of the command.
 
 
 NAME = "snapshot"
@@ -69,7 +69,7 @@ Exit codes: 0 complete, 5 written, but something could not be read; 2 usage, 3 c
 
 
 def add_to(commands: Commands) -> None:
-    """Add ``snapshot``."""
+    """Add the parser of ``snapshot``."""
     parser = add_command(
         commands,
         NAME,
@@ -87,9 +87,10 @@ def add_to(commands: Commands) -> None:
 
 
 def _path_from(args: argparse.Namespace, source: SourceChoice) -> str:
-    """
+    """The path of the new file.
+
     Raises:
-        UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
+        UsageError: no file or several files are named, or the file exists, or the source is a snapshot.
     """
     if not args.words:
         raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
@@ -106,11 +107,12 @@ def _path_from(args: argparse.Namespace, source: SourceChoice) -> str:
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Take the snapshot, and report its contents.
+
     Raises:
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    # Imported late: help and usage errors must not load what only an answer needs.
     from .report import SnapshotReport
 
     path, without = _path_from(args, around.source), options.without_from(args)
@@ -125,12 +127,12 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     return opening.answer(report, around, streams.CLEAN if whole else streams.UNKNOWN)
 
 
-# Takes a snapshot: whatever commands read and ask, of a cluster that lives or of the demo, written to a file.
+# Takes a snapshot: everything that the commands read, from the live cluster or the demo, in a file.
 
 
 @frozen
 class SnapshotContent:
-    """What a snapshot holds, and its size in bytes."""
+    """The contents of a snapshot, and its size in bytes."""
 
     snapshot: Snapshot
     size: int
@@ -149,12 +151,12 @@ def take(
     without: Collection[str] = (),
     open_aws: OpenAws = open_live,
 ) -> SnapshotContent:
-    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `without`: opt-ins that are left
-    out; `open_aws`: of whom AWS is asked.
+    """Take a snapshot of the live cluster or the demo, in a new file at `path`. `tool_version`: version of this tool;
+    `without`: opt-ins that are left out; `open_aws`: opens the AWS client.
 
     Raises:
         ConfigError, ClusterError: the cluster cannot be read.
-        SnapshotError: the file cannot be written; nothing of it is left then.
+        SnapshotError: the file cannot be written; it is removed then.
         AwsError: AWS describes another cluster.
     """
     from kubectl_eksdoc.host.dump import SnapshotFile
@@ -172,7 +174,7 @@ def take(
 
 
 class _Taking:
-    """One snapshot that is being taken. Mutable, and private to one call of `take`."""
+    """One snapshot in progress. Mutable, and private to one call of `take`."""
 
     def __init__(
         self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
@@ -191,7 +193,7 @@ class _Taking:
         self._keeping = SnapshotCleaner(self._keep)
 
     def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
-        """The cluster is read once, and asked all that the commands ask."""
+        """Read the cluster once, and make the requests of all commands."""
         from kubectl_eksdoc.kube.reader import LiveReader
 
         from .recording import SnapshotRecorder, every_kind
@@ -208,7 +210,7 @@ class _Taking:
         return self._written("", cluster, of_aws, recording, asking.left_out)
 
     def demo(self) -> dict[str, Scene]:
-        """Its incidents, each as the commands see it that show it."""
+        """The incidents of the demo, each as the command that shows it reads it."""
         from kubectl_eksdoc.embedded.demo.reader import SCENES
 
         return {scene: self._incident(scene) for scene in SCENES}
@@ -236,7 +238,7 @@ class _Taking:
         return self._written(scene, cluster, of_aws, recording, asking.left_out)
 
     def without_secrets(self, body: bytes) -> bytes:
-        """The last net, under what is kept of each answer: addresses and refusals stand in it as they came."""
+        """The last redaction, after that of each answer: addresses and error messages are saved as they came."""
         return self._keep.form(body.decode()).encode()
 
     def _lists(self, scene: str) -> RawObjects:
@@ -273,7 +275,7 @@ class _Taking:
 
 @frozen
 class _OfAws:
-    """What is believed of AWS, who writes down what it answers, and as whom it is asked."""
+    """The verified AWS side of the cluster, the recorder of its answers, and the credentials in use."""
 
     believed: VerifiedCluster
     recorder: Recorder
@@ -297,7 +299,7 @@ class _OfAws:
 
 
 def _of_aws(aws: LiveAws | DemoAnswers, keep: KeptAnnotations) -> _OfAws:
-    """Raises AwsError: as `aws.asking.believed`."""
+    """Raises AwsError: as `aws.asking.verify_cluster`."""
     from kubectl_eksdoc.aws.asking import believed
     from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner, Recorder
 
@@ -307,8 +309,8 @@ def _of_aws(aws: LiveAws | DemoAnswers, keep: KeptAnnotations) -> _OfAws:
 
 @dataclass
 class _Asking:
-    """What each command asks, of one reading; what cannot be asked for one of them takes nothing from the others.
-    `without`: opt-ins that are left out."""
+    """The requests of each command on one session; if one command fails, the others are still made. `without`: opt-ins
+    that are left out."""
 
     session: Observed
     without: Collection[str] = ()
@@ -357,6 +359,6 @@ class _Asking:
         except (AwsError, UsageError) as error:
             self.left_out[command] = error.message
         except ClusterError as error:
-            if not getattr(error, "missing", ""):  # nothing can be asked any more
+            if not getattr(error, "missing", ""):  # no request can be made any more
                 raise
             self.left_out[command] = error.message

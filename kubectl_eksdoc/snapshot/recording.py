@@ -1,7 +1,4 @@
-"""All that a cluster is asked besides its lists, by whichever command; and whoever writes the answers down.
-
-Asks all that the reading commands ask, so that whoever writes the answers down has them all.
-"""
+"""Recording of a snapshot: makes all requests of the reading commands beyond the lists, and records the answers."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ from kubectl_eksdoc.session.session import ClusterSession
 
 
 class AnswerCleaner(Protocol):
-    """What of an answer may be written down."""
+    """Decides which parts of an answer may be saved."""
 
     def document(self, of: ObjectName, doc: Doc) -> Doc | Unknown: ...
 
@@ -43,8 +40,8 @@ class AnswerCleaner(Protocol):
 
 
 class SnapshotRecorder:
-    """An `ExtraReader` that hands on what others answer, and writes down what of it may be. Several commands ask the
-    same: nobody is asked twice. Mutable."""
+    """An `ExtraReader` that passes answers on, and records the parts that may be saved. Repeated requests are sent
+    once. Mutable."""
 
     def __init__(self, session: ClusterSession, keeper: AnswerCleaner) -> None:
         self._session = session
@@ -62,7 +59,7 @@ class SnapshotRecorder:
         self._applied: dict[tuple[str, bool], AppliedObjects | Unknown] = {}
 
     def answers(self) -> ClusterAnswers:
-        """All that was answered so far."""
+        """All answers so far."""
         written = tuple(self._written[each] for each in sorted(self._written, key=lambda each: each.full_name))
         return ClusterAnswers(
             self._one,
@@ -78,7 +75,7 @@ class SnapshotRecorder:
         )
 
     def refused(self) -> dict[str, str]:
-        """By the right that is missing: why what was asked with it is not known."""
+        """By missing right: why the answers that need it are unknown."""
         answered = self.answers()
         whole = (answered.events, answered.requested, answered.releases, answered.past.events)
         of_kinds = (each for told in answered.written for each in (told.objects, told.lacking))
@@ -106,7 +103,7 @@ class SnapshotRecorder:
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = self._session.histories.listed(resource, namespace)
         told = (found,) if isinstance(found, Unknown) else tuple(self._keeper.history(resource, doc) for doc in found)
-        # Unknown where one of them cannot be kept: without it they are not all.
+        # Unknown if one of them cannot be saved: the list would be incomplete.
         lost = next((each for each in told if isinstance(each, Unknown)), None)
         self._lists[resource.full_name, namespace] = lost or tuple(each for each in told if isinstance(each, dict))
         return found
@@ -116,7 +113,7 @@ class SnapshotRecorder:
         return self._session.inside.has_logs
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """They are in the lists."""
+        """The lists contain them."""
         return self._session.inside.containers(pods)
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
@@ -124,15 +121,15 @@ class SnapshotRecorder:
         for log, text in found.items():
             self._told[log] = self._logs[log] = text
             if isinstance(text, str):
-                # Others than those from which anything is read are empty: programs print whatever they like, and how
-                # much they printed since tells something. A key goes over several.
+                # Lines that no check reads are replaced by empty lines, because programs may print anything. The number
+                # of lines is kept, because it shows how much was printed since. A private key spans several lines.
                 lines = self._keeper.text(text).splitlines()
                 kept = (f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
                 self._logs[log] = "".join(kept)
         return {log: self._told[log] for log in asked}
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        """Of the metrics, those about interruptions: nobody looks at others."""
+        """Only the metrics about interruptions are saved; no check reads others."""
         found: str | Absent | Unknown = self._once((pod, port), lambda: self._session.signs.metrics(pod, port))
         lines = found.splitlines(keepends=True) if isinstance(found, str) else ()
         kept = "".join(line for line in lines if _JUDGED_METRICS in line)
@@ -180,7 +177,7 @@ _WISHES = (None, "", "latest")
 
 
 def every_kind() -> tuple[Resource, ...]:
-    """The lists that any of them reads."""
+    """The lists that any reading command needs."""
     of_all = (
         kinds.ALL,
         addons.KINDS,
@@ -193,12 +190,12 @@ def every_kind() -> tuple[Resource, ...]:
 
 
 def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: bool = True) -> None:
-    """For the next version and those after it, and by each need alone: a check that is chosen asks less. `without`:
-    opt-ins that are left out.
+    """Make the requests of ``check`` for the next version and the versions after it, and for each need alone, because a
+    narrowed check requests less. `without`: opt-ins that are left out.
 
     Raises:
-        UsageError: nothing tells where the control plane is.
-        ClusterError, AwsError: nothing can be asked at all.
+        UsageError: the version of the control plane is unknown.
+        ClusterError, AwsError: no request can be made at all.
     """
     first, given = check.way_to(session, None), check.CheckInput(proxied=proxied)
     check.check_facts(session, first, chosen(without=without), CommandTarget(), check.OF_CHANGES, given)
@@ -208,7 +205,7 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
             check.upgrade_side(session, check.wanted_of(session, first, frozenset((need,))))
     ways = [first]
     for more in range(1, FURTHER):
-        with suppress(UsageError):  # no way leads there
+        with suppress(UsageError):  # no upgrade path leads to that version
             ways.append(check.way_to(session, Version(first.target.major, first.target.minor + more)))
     for way in ways:
         check.upgrade_side(session, check.wanted_of(session, way, frozenset((CheckNeed.INSIGHTS,))))
@@ -216,10 +213,10 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
 
 
 def ask_addons(session: ClusterSession, left_out: Callable[[str, str], None]) -> None:
-    """Of each that EKS manages; `left_out` is told of one that cannot be.
+    """Make the requests of ``addon-diff`` for each add-on that EKS manages; `left_out` is called for add-ons that fail.
 
     Raises:
-        ClusterError, AwsError: nothing can be asked at all.
+        ClusterError, AwsError: no request can be made at all.
     """
     for name in addons.addon_names(session):
         for wish in _WISHES:

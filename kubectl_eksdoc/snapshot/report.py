@@ -1,7 +1,7 @@
-"""What a snapshot holds, in every format.
+"""Report of a snapshot: its contents, in every format.
 
-Belongs here: what is shown of a snapshot that was taken, in which order and in which words.
-Never here: what may be written down, and how the file is made.
+Belongs here: what is shown of a new snapshot, and in which order. Never here: what may be saved, and how the file is
+written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubectl_eksdoc.report.report import Head, Lines, Points, Report, Section, T
 from kubectl_eksdoc.report.result import Count, Meta, Positive, Printed, Text
 from kubectl_eksdoc.report.text import Row, number_column, rfc3339, text_column
 
-# What is shown of a snapshot.
+# The page of a snapshot.
 
 
 class _Taken(Protocol):
@@ -33,8 +33,8 @@ class _Taken(Protocol):
 
 @frozen
 class SnapshotReport(Report):
-    """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
-    is shown."""
+    """`path`: the file. `without`: opt-ins that are left out. The demo has a scene for each of its incidents; the first
+    scene is shown."""
 
     of = "a snapshot"
 
@@ -53,7 +53,7 @@ class SnapshotReport(Report):
 
     @property
     def lacking(self) -> tuple[tuple[str, str], ...]:
-        """What could not be read or asked, and why."""
+        """The data that could not be read, and the reason."""
         scene, every = self.scene, self.taken.snapshot.scenes.values()
         found = [(read.resource.full_name, read.detail) for read in scene.reads if not read.known]
         if scene.aws is not None:
@@ -67,7 +67,7 @@ class SnapshotReport(Report):
         return Cluster(scene.identity, source, scene.observed_at, scene.reads, notes=scene.notes)
 
     def sections(self, full: bool) -> Iterator[Section]:
-        """How large it is, what is in it, what it lacks, and how it is read."""
+        """The size, the contents, the missing data, and the command that reads the file."""
         scene = self.scene
         yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
         counted = [read for read in scene.reads if read.known and (read.count or full)]
@@ -92,7 +92,7 @@ def _size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
 
 
-# A snapshot that was taken as ``-o json`` and ``-o yaml`` print it.
+# A new snapshot as ``-o json`` and ``-o yaml`` print it.
 
 
 class _Lacking(Printed):
@@ -101,16 +101,16 @@ class _Lacking(Printed):
 
 
 class SnapshotResult(CommandResult):
-    """A snapshot that was taken, and what it lacks: kubectl eksdoc snapshot FILE -o json."""
+    """A new snapshot, and what it lacks: kubectl eksdoc snapshot FILE -o json."""
 
     called = {"file": "path", "bytes": "taken.size", "answers_of_aws": "scene.calls"}
 
     kind: Literal["Snapshot"]
     file: Text
-    """As it was named."""
+    """As the user named it."""
     bytes: Positive
     answers_of_aws: Count
-    """How many questions to AWS have their answer, or why there is none, in it."""
+    """How many requests to AWS have their answer or error in it."""
     lacking: tuple[_Lacking, ...]
-    """What could not be read or asked, and why: of this, answers from it are unknown."""
+    """Data that could not be read, and the reason: checks that need it are unknown with this snapshot."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]

@@ -1,6 +1,6 @@
-"""The terminal user interface: a drain is planned by hand, looked at from all sides, and watched.
+"""Terminal user interface: plan a drain interactively, inspect the plan, and watch the run.
 
-Belongs here: screens, keys, what is chosen and how it is undone; the only package that imports Textual.
-Never here: a rule of Kubernetes, of a plan or of a run. What is chosen (`model`, `edits`, `knobs`) and what stands in
-the tables (`tui.tables`) do without Textual, and are tested without it.
+Belongs here: screens, keys, selection and undo; the only package that imports Textual.
+Never here: rules of Kubernetes, of plans or of runs. The selection (`model`, `edits`, `knobs`) and the contents of the
+tables (`tui.tables`) do not depend on Textual, and are tested without it.
 """

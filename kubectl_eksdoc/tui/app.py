@@ -1,4 +1,4 @@
-"""The application: what the process gives it, the first paint, and what comes from other threads."""
+"""The Textual application: options of the process, first paint, and messages from other threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.widgets import Input
 from .base_app import FramedApp
 from .opening import FirstScreen, Opening
 
-if TYPE_CHECKING:  # `_load` brings them
+if TYPE_CHECKING:  # imported by `_load`
     from .model import InspectPod
     from .offline import OfflineScreen
     from .reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
@@ -22,7 +22,7 @@ TICK_S = 1.0
 
 
 class EksdocApp(FramedApp):
-    """`opening` says what is read and what is marked; nothing else of the process is known here."""
+    """`opening` defines what is read and marked; the application knows nothing else of the process."""
 
     _following: FollowedRun | None = None
     _made_reader: Reader | None = None
@@ -30,7 +30,7 @@ class EksdocApp(FramedApp):
     def __init__(self, opening: Opening) -> None:
         super().__init__(ascii=opening.ascii, plain=opening.plain, light=opening.light)
         self.opening = opening
-        self._looks_away = False  # from what went wrong, at what is remembered
+        self._looks_away = False  # the error screen was left for the cached view
 
     def on_mount(self) -> None:
         self.leave_when_left()
@@ -51,15 +51,15 @@ class EksdocApp(FramedApp):
         self.set_interval(TICK_S, self._tick)  # always: the demo changes from its first run on
 
     def run_in_short(self) -> list[str]:
-        """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
-        while there is none."""
+        """Lines about an active run and its keys, for a terminal that is too small for its screen; empty without an
+        active run."""
         if self._following is None:
             return []
         return self._following.in_short()
 
     @property
     def _reader(self) -> Reader:
-        """Of what is open."""
+        """The reader of the current opening."""
         from .reader import Reader
 
         if self._made_reader is None:
@@ -75,7 +75,7 @@ class EksdocApp(FramedApp):
             self._made_reader = None
 
     def _awaits(self, of: Opening) -> bool:
-        """Neither what was asked for another context, nor what is answered while the screens are being closed."""
+        """False for messages that belong to another context, or arrive while the screens are being closed."""
         return of is self.opening and self.is_running
 
     def on_progressed(self, event: Progressed) -> None:
@@ -102,7 +102,7 @@ class EksdocApp(FramedApp):
     def on_not_read(self, event: NotRead) -> None:
         if self._awaits(event.of):
             self._main.not_read(event.why, event.remedy)
-            # Where there is nothing else to look at, or nobody looks at it.
+            # The error screen is shown without current facts, unless the user left it.
             model, offline = self._main.model, self._offline
             if offline is not None:
                 offline.show(event, model)
@@ -124,7 +124,7 @@ class EksdocApp(FramedApp):
         self._leave_offline()
 
     def _leave_offline(self) -> None:
-        """And whatever was opened from there."""
+        """Close the error screen, and screens opened from it."""
         while self._offline is not None:
             self.pop_screen()
 
@@ -135,7 +135,7 @@ class EksdocApp(FramedApp):
         return next((screen for screen in self.screen_stack if isinstance(screen, OfflineScreen)), None)
 
     def on_other_contexts(self) -> None:
-        """To be chosen from, once they are known."""
+        """List the contexts in a thread; the dialog opens once they are known."""
         if self.runs_something:
             self.notify("x: a run is under way: 5 shows it", timeout=6)
         elif self.opening.live is not None:
@@ -152,7 +152,7 @@ class EksdocApp(FramedApp):
             self.push_screen(ContextsScreen(event.names, event.now), self._reopen)
 
     def _reopen(self, context: str | None) -> None:
-        """The same screens on another cluster, from the beginning."""
+        """Open the same screens for another context, without marks and plans."""
         from .screen import PlanScreen
 
         if not context or self.opening.live is None or self.runs_something:
@@ -167,7 +167,7 @@ class EksdocApp(FramedApp):
         self.call_after_refresh(self.read)
 
     def show_rights(self) -> None:
-        """What is hidden, and what may not be done. At once: the next key is for that screen."""
+        """Show kinds that are hidden and rights that are missing. Synchronously: the next key is for that screen."""
         from kubectl_eksdoc.model.permissions import PlanPermissions
 
         from .rights import RightsScreen
@@ -211,7 +211,7 @@ class EksdocApp(FramedApp):
 
     @property
     def following(self) -> FollowedRun:
-        """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
+        """The run of this process. Only if runs can be started: `Opening.run_controller` is set."""
         from .run.following import FollowedRun
 
         desk = self.opening.desk
@@ -233,13 +233,13 @@ class EksdocApp(FramedApp):
 
     @property
     def run_stage(self) -> str:
-        """Of the run that is under way, in a word or two; "" where none is."""
+        """The stage of the active run in a word or two; "" without one."""
         state = self._following.state if self._following is not None else None
         return state.stage.value if state is not None and not state.over else ""
 
     @property
     def has_unfinished(self) -> bool:
-        """Whether somebody may go on with a run of this cluster."""
+        """Whether a run of this cluster can be resumed."""
         return self._following is not None and bool(self._following.unfinished)
 
     def _run_seen(self) -> None:
@@ -249,7 +249,7 @@ class EksdocApp(FramedApp):
                 self._main.show_age()
 
     async def action_quit(self) -> None:
-        """A run is never left by a key: it is asked what becomes of it."""
+        """During an active run, the user is asked what to do with it instead of leaving."""
         if self.runs_something:
             self.following.ask_what_next()
         else:
@@ -262,12 +262,13 @@ class EksdocApp(FramedApp):
         return next(screen for screen in self.screen_stack if isinstance(screen, PlanScreen))
 
     def read(self) -> None:
-        """Unless it is being read already. Not while a run is under way: its own evictions are no faults of a plan."""
+        """Start a read unless one is active. Not during a run: its own evictions would look like problems of the
+        plan."""
         if not self.runs_something and self._main.begins_to_read():
             self._reader.read(self._main.model.facts)
 
     def _tick(self) -> None:
-        """So often the head of the screen says how old everything is, and it is looked whether to read it anew."""
+        """Update the displayed ages, and start a read that is due."""
         self._main.tick()
         offline = self._offline
         if offline is not None:
@@ -277,16 +278,16 @@ class EksdocApp(FramedApp):
 
     @property
     def _may_read_by_itself(self) -> bool:
-        """Not while something is typed, and not behind a screen that stands for itself."""
+        """Not while the user types, and not behind another screen."""
         return self.screen in (self._main, self._offline) and not isinstance(self.focused, Input)
 
 
 def _load() -> None:
     import kubectl_eksdoc.tui.reader
-    import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages
+    import kubectl_eksdoc.tui.screen  # noqa: F401 - loads facts, plans and all pages
 
 
 def open_screens(opening: Opening) -> int:
-    """Until they are left; the exit code."""
+    """Run the screens until the user leaves; returns the exit code."""
     app = EksdocApp(opening)
     return app.run() or app.return_code or 0

@@ -1,4 +1,4 @@
-"""What every application of ours has: its looks, and that it leaves the terminal as it found it."""
+"""Base class of the applications: appearance, key handling, and restoring the terminal."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ from kubectl_eksdoc.report.text import Look, shown
 
 from .paint import PaintedScreen
 
-# The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
-# a run would go on that nobody sees.
+# The terminal driver. The terminal may disappear: Textual itself would wait for it for ever, and an invisible run would
+# continue.
 
 
 SWITCH_S = 0.0005
-"""A thread that plans gives way so soon to the one that draws. With Python's own, ten times that, a key that comes
-while a plan is made waits 5 ms for each step of its handling."""
+"""Interval after which the planning thread yields to the drawing thread. With Python's default, ten times as long, a
+key pressed during planning waits 5 ms for each step of its handling."""
 
 
 class TerminalDriver(LinuxDriver):
-    """What is written after nobody holds the other end any more is written to nothing."""
+    """Output after the terminal is closed goes to the null device."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         output: Any = Output(cast("IO[str]", self._file))
         self._file = output
-        self._posting: list[Future[bool]] = []  # keys that are on their way to the app
+        self._posting: list[Future[bool]] = []  # key events on their way to the app
 
     def start_application_mode(self) -> None:
-        """From here on somebody must tidy up: whoever is told to stop is heard before the terminal is touched."""
+        """Install signal handlers before the terminal is changed: from here on it must be restored."""
         hear = getattr(self._app, "hear_signals", None)
         if hear is not None:
             hear()
@@ -59,7 +59,7 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def send_message(self, message: Message) -> None:
-        """In the thread that reads keys."""
+        """Called in the thread that reads keys."""
         while self._waiting >= MOST_WAITING and not self.exit_event.wait(ROOM_S):
             pass
         self._posting.append(asyncio.run_coroutine_threadsafe(self._app._post_message(message), self._loop))
@@ -71,16 +71,17 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def is_left(self) -> bool:
-        """Whether nobody holds the other end: not everybody whose terminal goes away is told so by a signal."""
+        """Whether the terminal is closed: not every closed terminal sends a signal."""
         if not hasattr(select, "poll"):
             return False
         asked = select.poll()
-        asked.register(self.fileno, 0)  # what goes wrong is told unasked
+        asked.register(self.fileno, 0)  # errors are reported without a mask
         return any(told & (select.POLLHUP | select.POLLERR) for _, told in asked.poll(0))
 
 
 class Output:
-    """The stream of a terminal. It never fails: the thread that writes would end, and whoever writes wait for it."""
+    """The stream of a terminal. It never raises: otherwise the writer thread would end, and other threads would wait
+    for it."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -105,23 +106,22 @@ class Output:
         return self._file.fileno()
 
     def _drop(self) -> None:
-        """From now on it leads nowhere."""
+        """Redirect all further output to the null device."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._file.fileno())
         os.close(nowhere)
 
 
-# Colours: a dark and a light theme, measured for colour blindness.
+# Colours: a dark and a light theme, checked for colour blindness.
 #
 # Distances between the four status colours (CIE76 after Machado 2009): at least 45 for each of deuteranopia, protanopia
-# and tritanopia on the dark ground, 34 on the light one. A colour never says anything alone: beside it stand sign and
-# word.
+# and tritanopia on the dark background, 34 on the light one. A symbol or a word always repeats the meaning of a colour.
 
 
 DARK, LIGHT = "eksdoc-dark", "eksdoc-light"
 
 BY_WORD = {"dark": DARK, "light": LIGHT}
-"""As $EKSDOC_THEME and ``:theme`` call them."""
+"""Names in $EKSDOC_THEME and ``:theme``."""
 
 
 def _theme(name: str, dark: bool, ground: str, text: str, status: Mapping[str, str]) -> Theme:
@@ -172,11 +172,11 @@ LIGHT_THEME = _theme(
 )
 
 
-# What is shown where the terminal is too small for a screen: it lies over all of them, and keys still work.
+# The message on a terminal that is too small: it covers all screens, and keys still work.
 
 
 LEAST = (60, 16)
-"""Columns and rows that a page needs."""
+"""Minimum columns and rows of a page."""
 
 
 def too_small(columns: int, rows: int) -> bool:
@@ -184,7 +184,7 @@ def too_small(columns: int, rows: int) -> bool:
 
 
 def lines(columns: int, rows: int, run: Sequence[str] = ()) -> list[str]:
-    """As many as fit into `rows`. `run`: what must be seen of a run that is under way, and its keys."""
+    """As many lines as fit into `rows`. `run_lines`: essential lines about an active run, and its keys."""
     told = [f"eksdoc needs {LEAST[0]}x{LEAST[1]} (now {columns}x{rows})", *run]
     told = told if run else [*told, "q quit"]
     spaced = [line for each in told for line in ("", each)]
@@ -192,47 +192,47 @@ def lines(columns: int, rows: int, run: Sequence[str] = ()) -> list[str]:
 
 
 class TooSmall(Static):
-    """The message, over whatever screen it is mounted on."""
+    """The message that covers a screen."""
 
 
 SCREENS_CSS = Path(__file__).with_name("screens.tcss")
-"""The styles of whatever comes after the first paint, for the screen over which all others lie."""
+"""Styles that are loaded after the first paint, for the bottom screen of the stack."""
 
 ROOMY = 100
-"""Columns in which a dialog and what is told for a moment have room beside each other, mostly."""
+"""From this width on, a dialog and notifications mostly fit beside each other."""
 
 LOOK_S = 1.0
-"""So often it is looked whether the terminal is still there."""
+"""Interval for checking that the terminal still exists."""
 
 
 COPIED = "copied"
-"""What is told of everything that is copied begins with it."""
+"""Prefix of all notifications about copied text."""
 
 PAINT_S = 0.03
-"""So long keys are handled before what they did is painted: the next one waits for it."""
+"""Keys are handled for at most this long before the screen is painted; then the next key waits for painting."""
 
 ROOM_S = 0.002
-"""So often it is looked whether the app has room for another key."""
+"""Interval for checking whether the app accepts another key."""
 
 MOST_WAITING = 8
-"""So many keys wait in the app, all others in the terminal: to take over hundreds at once would hold up painting."""
+"""At most this many keys wait in the app, the others in the terminal: a queue of hundreds would delay painting."""
 
 
 class LastKey(NamedTuple):
-    """The `number`-th key, pressed at `at_s` of the events' own clock, `after_s` behind the one before."""
+    """The `number`-th key, pressed at `at_s` of the events' clock, `after_s` after the previous key."""
 
     number: int = 0
     at_s: float = 0.0
     after_s: float = 0.0
 
 
-_NO_COLOUR = (NoColor(),)  # one: lines that went through it are kept by it
+_NO_COLOUR = (NoColor(),)  # one instance: it caches filtered lines
 
 
 class _Stylesheet(Stylesheet):
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
-        """Textual sets all forty again when one or two differ, as they do where the focus moves."""
+        """Textual sets all forty rules again if one or two differ, as happens when the focus moves."""
         base = node.styles.base
         for name in base._rules.keys() | rules.keys():
             value = rules.get(name)
@@ -242,16 +242,16 @@ class _Stylesheet(Stylesheet):
 
 
 class FramedApp(App[int]):
-    """`only_ascii`: no other sign is drawn; `plain`: no colour is."""
+    """`only_ascii`: draw ASCII characters only; `plain`: draw no colours."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
-    CSS_PATH = Path(__file__).with_name("first.tcss")  # what else is parsed before the first paint is waited for
+    CSS_PATH = Path(__file__).with_name("first.tcss")  # other styles are parsed after the first paint
 
     def __init__(self, *, ascii: bool, plain: bool, light: bool) -> None:
         super().__init__()
         self.only_ascii = ascii
-        self.is_leaving = False  # widgets go one by one then
+        self.is_leaving = False  # widgets are removed one by one then
         self._plain = plain
         self._painted = 0.0
         self._holds = False
@@ -260,29 +260,29 @@ class FramedApp(App[int]):
             self.register_theme(theme)
         if light:
             self.theme = LIGHT
-        else:  # Textual's own is dark, too; the usual way would parse all styles twice before the first paint
+        else:  # Textual's default is dark as well; the normal way would parse all styles twice before first paint
             self.set_reactive(FramedApp.theme, DARK)
         self.stylesheet = _Stylesheet(variables=self.get_css_variables())
         self.set_class(plain, "-plain")
         self.set_class(ascii, "-ascii")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Where no colours are wanted there are none: by itself Textual makes them greys."""
+        """Without colours, draw none: Textual itself would convert them to greys."""
         return _NO_COLOUR if self._plain else super().get_line_filters()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """For Textual's own themes, which do not know them."""
+        """Defaults for Textual's own themes, which do not have these variables."""
         return dict(DARK_THEME.variables)
 
     def get_driver_class(self) -> type[Driver]:
         usual = super().get_driver_class()
-        if usual.__name__ != "LinuxDriver":  # of macOS, too; not of Windows
+        if usual.__name__ != "LinuxDriver":  # used on macOS as well; not on Windows
             return usual
         return TerminalDriver
 
     async def on_event(self, event: Event) -> None:
-        """Keys that come faster than they are handled are handled one after the other; now and then the screen is
-        painted in between, so that one sees where one is."""
+        """Handle keys in order, even if they arrive faster than they are handled; paint the screen in between from time
+        to time, so that the user sees the position."""
         if isinstance(event, Key) and not event.is_forwarded:
             number, at_s, _ = self.last_key
             self.last_key = LastKey(number + 1, event.time, event.time - at_s)
@@ -296,12 +296,12 @@ class FramedApp(App[int]):
             self._hold(self.message_queue_size > 0)
 
     def on_idle(self) -> None:
-        """It is painted as soon as there is nothing else to do."""
+        """Paint as soon as no message is queued."""
         self._hold(False)
         self._painted = monotonic()
 
     def _hold(self, on: bool) -> None:
-        """Nothing is painted while it is `on`."""
+        """While `on`, nothing is painted."""
         if on and not self._holds:
             self._begin_batch()
         elif self._holds and not on:
@@ -310,9 +310,10 @@ class FramedApp(App[int]):
         self._holds = on
 
     async def _acts(self, key: Key) -> bool:
-        """Whether the key did what it is bound to, before the next key is taken. Textual by itself sends a key through
-        the widgets around the focus first: the next key may follow it to a screen that the first one closes, and is
-        lost there. In a line that is typed, letters go that way, and backspace and enter wait for those before them."""
+        """Run the binding of a key before the next key is taken; returns whether it was run. Textual itself sends a key
+        through the widgets around the focus first: the next key could follow it to a screen that the first one closes,
+        and would be lost there. In an input line, letters go that way, and backspace and enter wait for the letters
+        before them."""
         field = self.focused
         if key.is_forwarded:
             return False
@@ -326,18 +327,19 @@ class FramedApp(App[int]):
         return await self._check_bindings(key.key, priority=True) or await self._check_bindings(key.key)
 
     async def _on_key(self, event: Key) -> None:
-        """What a key is bound to was done when it was pressed (`_acts`): by now the next key may have opened another
-        screen, for which this one was not meant."""
+        """The binding has already run (`_run_key_binding`): by now the next key may have opened another screen, which
+        must not receive this one."""
         event.prevent_default()
 
     async def _waits_for(self, call: Callable[[Callable[[], None]], object]) -> None:
         done = asyncio.Event()
         call(done.set)
-        with suppress(asyncio.TimeoutError):  # what is being closed calls nothing any more
+        with suppress(asyncio.TimeoutError):  # a closing widget calls nothing any more
             await asyncio.wait_for(done.wait(), PAINT_S)
 
     def hear_signals(self) -> None:
-        """Without this the terminal is left as it is: alternate screen, no cursor, no echo. In the event loop."""
+        """Install signal handlers in the event loop. Without them, a signal would leave the terminal in the alternate
+        screen, without cursor and echo."""
         try:
             loop = asyncio.get_running_loop()
             for name in ("SIGTERM", "SIGHUP"):
@@ -345,10 +347,10 @@ class FramedApp(App[int]):
                 if number is not None:
                     loop.add_signal_handler(number, self.exit, 128 + number)
         except (NotImplementedError, RuntimeError, ValueError):
-            pass  # no such signals here, or not in the main thread
+            pass  # the signals do not exist here, or this is not the main thread
 
     def leave_when_left(self) -> None:
-        """That the terminal is not there any more is as if one was told to stop."""
+        """Exit as on a signal once the terminal is closed."""
         self.set_interval(LOOK_S, self._leave_when_left)
 
     def _leave_when_left(self) -> None:
@@ -356,8 +358,8 @@ class FramedApp(App[int]):
             self.exit(128 + signal.SIGHUP)
 
     def on_notify(self, event: Notify) -> None:
-        """Before Textual shows it: what is told once more, or copied after something else, takes the place of what was
-        told, and does not pile up over what is read."""
+        """Before Textual shows a notification: a repeated one, or one about another copied text, replaces the previous
+        one instead of covering more of the screen."""
         message = event.notification.message
         for told in list(self._notifications):
             if told.message == message or (told.message.startswith(COPIED) and message.startswith(COPIED)):
@@ -376,16 +378,16 @@ class FramedApp(App[int]):
 
     def push_screen(self, *args: Any, **more: Any) -> Any:
         if args and isinstance(args[0], ModalScreen) and self.size.width < ROOMY:
-            self.clear_notifications()  # they would lie over what is asked
+            self.clear_notifications()  # they would cover the question
         pushed = super().push_screen(*args, **more)
         self.call_later(self.fit)
         return pushed
 
     def on_resize(self) -> None:
-        self.call_later(self.fit)  # when its size is known here, too
+        self.call_later(self.fit)  # once the app's own size is updated
 
     def fit(self) -> None:
-        """Where there is no room for a screen, a message lies over it; keys go where they went."""
+        """Cover a screen that does not fit with a message; keys still reach the screen."""
         columns, rows = self.size
         small = too_small(columns, rows)
         for screen in self.screen_stack:
@@ -402,5 +404,5 @@ class FramedApp(App[int]):
                 screen.mount(TooSmall(said))
 
     def run_in_short(self) -> list[str]:
-        """What must be seen of a run that is under way where there is no room for its screen, and its keys."""
+        """Lines about an active run and its keys, for a terminal that is too small for its screen."""
         return []

@@ -1,4 +1,4 @@
-"""What is said beside the row under the cursor: of a budget, of a node's place in the order, of what blocks."""
+"""Details of the row under the cursor: a budget, a node's place in the order, a pod, a blocker."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOST_NODES = 6
 
 
 def of_budget(headroom: Headroom, groups: Sequence[Group], view: DrainView) -> list[Line]:
-    """What it says, what helps where it blocks, which pods it has on marked nodes, and when they go."""
+    """A budget: its rule, its remedies if it blocks, its pods on marked nodes, and when they are evicted."""
     budget = headroom.budget
     sign, tone = BUDGET_SIGN[headroom.verdict]
     lines: list[Line] = [
@@ -67,7 +67,7 @@ def of_budget(headroom: Headroom, groups: Sequence[Group], view: DrainView) -> l
 
 
 def of_closed(budget: Budget) -> list[Line]:
-    """Of one that lets no pod go now, before anything is marked."""
+    """A budget that allows no eviction now, before any node is marked."""
     status = status_of(budget)
     head = (f"? {budget.key}: whether it allows an eviction is not known", Tone.UNKNOWN)
     if status is not None:
@@ -78,9 +78,9 @@ def of_closed(budget: Budget) -> list[Line]:
 
 
 def room_elsewhere(going: Iterable[Eviction]) -> str:
-    """``9 on green-3, 7 on green-1; no place is reserved for 2 pods``: where the plan has reserved a place for each
-    replacement, by requests and every filter of the scheduler. Sums of free CPU and memory would say less: pods that
-    fit in sum may fit on no node."""
+    """``9 on green-3, 7 on green-1; no place is reserved for 2 pods``: the nodes that the plan has reserved for the
+    replacements, by requests and all scheduler filters. Sums of free CPU and memory would say less: pods that fit in
+    sum may fit on no node."""
     found = Counter(each.lands_on for each in going)
     none = found.pop("", 0)
     said = listing([f"{pods} on {node}" for node, pods in found.most_common()], _MOST_NODES, Look())
@@ -88,7 +88,7 @@ def room_elsewhere(going: Iterable[Eviction]) -> str:
 
 
 def of_node(name: str, view: DrainView) -> list[Line]:
-    """Why it is where it is, and in which order its pods go."""
+    """A node: why it has its place in the order, and the order of its evictions."""
     target = targets_of(view).get(name)
     if target is None:
         return [(f"{name} is not marked", Tone.FAINT)]
@@ -123,7 +123,7 @@ def of_node(name: str, view: DrainView) -> list[Line]:
 
 
 def of_pod(uid: str, listed: Listed, view: DrainView | None) -> list[Line]:
-    """Why it goes or stays, in full, and what its budgets let go."""
+    """A pod: why it is evicted or stays, and what its budgets allow."""
     pod = listed.pods.get(uid)
     if pod is None:
         return []
@@ -141,7 +141,7 @@ def of_pod(uid: str, listed: Listed, view: DrainView | None) -> list[Line]:
 
 
 def of_group(group: Group) -> list[Line]:
-    """What it means, what it rests on, and what helps: commands stand on lines of their own."""
+    """A group of findings: meaning, evidence and remedies; commands are on separate lines."""
     first = group.first
     sign, tone = SIGNS[first.status]
     lines: list[Line] = [(f"{sign} {in_brief(first.code.name)} ({first.severity.value}): {group.about}", tone)]
@@ -156,7 +156,7 @@ def of_group(group: Group) -> list[Line]:
 
 
 def _fixes(groups: Sequence[Group]) -> list[Line]:
-    """What helps, for now before for later; commands stand on lines of their own."""
+    """The remedies, those for now before those for later; commands are on separate lines."""
     lines: list[Line] = []
     for when in When:
         for group in groups:
@@ -169,7 +169,7 @@ def _fixes(groups: Sequence[Group]) -> list[Line]:
 
 @once_a_view
 def _evictions_by(view: DrainView, of: Literal["budget", "node"]) -> Mapping[str, list[Eviction]]:
-    """Each in its order."""
+    """The evictions by budget or by node, in their order."""
     found: dict[str, list[Eviction]] = defaultdict(list)
     for each in view.evictions:
         found[each.budget if of == "budget" else each.node].append(each)
@@ -180,7 +180,7 @@ def _more(count: int) -> list[Line]:
     return [(f"… and {count - _MOST} more", Tone.FAINT)] if count > _MOST else []
 
 
-# [d] on a pod: what the cluster says of it now, at the side of what it was opened from.
+# [d] on a pod: its details from the cluster, in a side panel.
 
 
 _FOOT = (
@@ -193,8 +193,7 @@ _FOOT = (
 
 
 class PodPanel(ModalScreen[None]):
-    """`read` is called in a thread of its own: it asks the cluster. Mutable: what was answered last, and what of it
-    comes first."""
+    """`read` is called in a thread: it queries the cluster. Mutable: the last answer, and which part comes first."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     BINDINGS = [
@@ -226,7 +225,7 @@ class PodPanel(ModalScreen[None]):
         self._show()
 
     def action_first(self, logs: bool) -> None:
-        """What is known already, in that order."""
+        """Reorder the details that are already known."""
         self._logs = logs
         self._show()
 

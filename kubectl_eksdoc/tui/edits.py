@@ -1,4 +1,4 @@
-"""What the keys do to the plan that is chosen: the next choice, or one clause why there is none."""
+"""Edits of the plan selection by keys: the next selection, or a clause why nothing changes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Edited = EditHistory | str
 
 @frozen
 class CursorPlace:
-    """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked. `cause`: the
-    code of a blocker, on the page of blockers; None elsewhere."""
+    """The place of the cursor: `node` is None on a row without a node; `range_start` is the node marked last; `cause`:
+    the code of a blocker, only on the page of blockers."""
 
     node: str | None
     start: str | None = None
@@ -35,7 +35,7 @@ def marked(model: Model, node: str | None) -> Edited:
 
 
 def as_if_fixed(model: Model, code: str) -> Edited:
-    """A cause that is assumed fixed already is so no more."""
+    """Toggle whether a cause is assumed fixed."""
     policy = model.choice.ask.policy
     blocking = {found.code.name for found in model.view.blockers} if model.view is not None else set()
     if code not in blocking | policy.assume_fixed:
@@ -45,7 +45,7 @@ def as_if_fixed(model: Model, code: str) -> Edited:
 
 
 def allowed(model: Model, code: str) -> Edited:
-    """What a flag of the drain decides otherwise is evicted in this run, or no more; the run asks for it by name."""
+    """Toggle a drain flag that allows evicting such pods in this run; the run asks for each pod by name."""
     flag = next((flag for flagged, flag, _ in FLAGS if flagged == code), "")
     if not flag:
         return f"no flag allows this: y copies the fix{f' of {in_brief(code)}' if code else ''}"
@@ -57,7 +57,7 @@ def allowed(model: Model, code: str) -> Edited:
 
 
 def marked_up_to(model: Model, start: str | None, node: str | None) -> Edited:
-    """All that are shown between the two, both included; without a start from the first one on."""
+    """Mark all visible nodes between the two, inclusive; without a start, from the first node on."""
     names = model.shown_nodes
     if node is None or node not in names:
         return "the row under the cursor is no node"
@@ -82,14 +82,14 @@ def grace(model: Model, by: int) -> Edited:
 
 
 def turned(model: Model, knob_id: str, by: int) -> Edited:
-    """A knob of the form."""
+    """Turn a knob of the form."""
     knob = knobs.BY_ID[knob_id]
     policy = knob.turned(model.choice.ask.policy, by, len(model.choice.ask.marked))
     return _turned(model, policy, f"{knob.name}: {knob.said(policy)}")
 
 
 def moved(model: Model, node: str | None, by: int) -> Edited:
-    """One wave later, or earlier where `by` is negative."""
+    """Move a node one wave later, or earlier if `by` is negative."""
     waves = _waves(model)
     if node is None or node not in waves:
         return _not_drained(node)
@@ -98,7 +98,7 @@ def moved(model: Model, node: str | None, by: int) -> Edited:
 
 
 def pinned(model: Model, node: str | None) -> Edited:
-    """To the wave that it is in; one that is pinned is let go."""
+    """Pin a node to its wave; a pinned node is released."""
     waves, policy = _waves(model), model.choice.ask.policy
     if node is not None and node in dict(policy.pins):
         return _turned(model, knobs.pinned(policy, node, None), f"{node}: pinned no more")
@@ -140,10 +140,10 @@ EDITS: Mapping[str, Callable[[Model, CursorPlace, int], Edited]] = {
     "pin": lambda model, at, given: pinned(model, at.node),
     "pin_last": lambda model, at, given: pinned_last(model, at.node),
 }
-"""By the action of the key, with what it is given."""
+"""The edits by action of the key, with its argument."""
 
 
-# What m and one more key mark: whole groups of nodes at once.
+# The key after m: marks groups of nodes.
 
 
 MENU = (
@@ -154,13 +154,13 @@ MENU = (
     ("i", "invert", "invert"),
     ("n", "none", "none"),
 )
-"""Keys with what they mark, and that in brief."""
+"""Keys, the nodes that they mark, and a short form."""
 
 Found = tuple[frozenset[str], str]
 
 
 def marked_group(key: str, model: Model, here: str | None) -> Found | str:
-    """The marks after it and in words what it did, or why there is nothing to do."""
+    """The new marks and a description, or the reason why nothing changes."""
     assert model.facts is not None, "there are nodes"
     nodes, now = model.facts.nodes.nodes, model.choice.ask.marked
     if key == "n":
@@ -187,7 +187,7 @@ def marked_group(key: str, model: Model, here: str | None) -> Found | str:
 
 
 def next_group(model: Model, drained: Collection[str]) -> Found | str:
-    """Of the group, the first by its name, that has nodes with an older kubelet or AMI which take pods."""
+    """Mark the first group (by name) with schedulable nodes that have an older kubelet or AMI."""
     assert model.facts is not None, "there are nodes"
     known = model.facts.nodes
     groups: dict[str, set[str]] = defaultdict(set)
@@ -206,7 +206,7 @@ def next_group(model: Model, drained: Collection[str]) -> Found | str:
 
 
 def _old_images(model: Model, now: frozenset[str]) -> Found | str:
-    """Which AMI is the newest of a group is read off its youngest node."""
+    """The youngest node of a group determines its newest AMI."""
     assert model.facts is not None, "there are nodes"
     if not any(IMAGE in node.labels for node in model.facts.nodes.nodes.values()):
         return "m a: no node says which AMI it was made from"

@@ -1,4 +1,4 @@
-"""[?] The keys, by what they are for; typing looks for one."""
+"""[?] Help: the keys by section, with search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MORE = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budg
 AS_IT_COMES = Keymap()
 
 _ALSO = {command.key: " ".join(command.names) for command in COMMANDS}
-"""What a key does by the names that are typed behind the colon, by its id: ``drain`` is found, too."""
+"""The command names of each key id after the colon: the search finds ``drain``, too."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -49,7 +49,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#keys", Prose).show(lines(self._page, "", self._keymap))
 
     def action_page(self, key: str) -> None:
-        """The list is scrolled while one can go on typing."""
+        """Scroll the list while the user types."""
         keys = self.query_one("#keys", Prose)
         scroll = {"up": keys.scroll_up, "down": keys.scroll_down, "pageup": keys.scroll_page_up}
         scroll.get(key, keys.scroll_page_down)(animate=False)
@@ -60,7 +60,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 def lines(page: ScreenPage, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[Line]:
-    """By part; keys of other pages are said to be, and what is wrong with the user's own."""
+    """Lines by section; keys of other pages are marked, and problems of the user's keys are listed."""
     found: list[Line] = [(wrong, Tone.WARN) for wrong in keymap.wrong]
     for part in HelpPart:
         rows = [(key.shown, key.words, key.pages, _ALSO.get(key.id, "")) for key in keymap.keys if key.part is part]
@@ -75,14 +75,14 @@ def lines(page: ScreenPage, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[L
     return found or [(f"no key has {wanted!r} in it", Tone.FAINT)]
 
 
-# [x] The contexts of the kubeconfig: typing looks for one, Enter opens the same screens on it.
+# [x] The contexts of the kubeconfig, with search; Enter opens the same screens for one.
 
 
 _COLUMNS = (Column("", floor=2), Column("CONTEXT", middle=True))
 
 
 class ContextsScreen(ModalScreen[str]):
-    """It is dismissed with the one that was chosen, "" for none."""
+    """Dismissed with the chosen context, "" for none."""
 
     BINDINGS = [
         ("escape", "dismiss('')"),
@@ -91,7 +91,7 @@ class ContextsScreen(ModalScreen[str]):
     ]
 
     def __init__(self, names: Sequence[str], now: str) -> None:
-        """`now`: the one that is open, "" where that is not known."""
+        """`current`: the open context, "" if it is not known."""
         super().__init__()
         self._names = names
         self._now = now
@@ -125,6 +125,6 @@ class ContextsScreen(ModalScreen[str]):
 
 
 def sheet(names: Sequence[str], now: str, wanted: str) -> Sheet:
-    """Those with `wanted` in their names, as they come."""
+    """The contexts whose names contain `search_text`, in their order."""
     rows = [(name, ["»" if name == now else "", name]) for name in names if wanted.lower() in name.lower()]
     return of_rows(_COLUMNS, rows, "No context matches." if names else "The kubeconfig has none.", fill=1)

@@ -1,4 +1,4 @@
-"""Keys as the user wants them: actions keep their names and get other keys, unless two would be on one key."""
+"""Key bindings: user-defined keys for named actions, checked for conflicts; hints at the foot of the screen."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from kubectl_eksdoc.report.text import Look, Tone, joined, shown
 from .tables.pods import cells
 from .words import FittingText, fitted
 
-# The keys: one table (`knowledge/keys.json`) of which bindings, the line at the foot and the help are made.
+# The keys: one table (`knowledge/keys.json`) for bindings, hints and help.
 
 
 class ScreenPage(str, Enum):
-    """What fills the screen; its number is its key."""
+    """A page of the screen; its number is its key."""
 
     PLAN = "1"
     HEADROOM = "2"
@@ -43,14 +43,14 @@ class ScreenPage(str, Enum):
 
 
 class ScreenPlace(NamedTuple):
-    """A page, and what it is about: of `ScreenPage.PODS` the node, of `ScreenPage.BUDGET` the budget as ns/name."""
+    """A page and its subject: the node of `ScreenPage.PODS`, the budget (ns/name) of `ScreenPage.BUDGET`."""
 
     page: ScreenPage
     about: str = ""
 
 
 class HelpPart(str, Enum):
-    """Under which title the help lists it."""
+    """The section of the help that lists a key."""
 
     MOVE = "Move"
     MARK = "Mark"
@@ -63,9 +63,9 @@ class HelpPart(str, Enum):
 
 @frozen
 class KeyBinding:
-    """`id` names it in a keymap; `keys` as Textual spells them; `shown` as a person reads it; `pages` on which it does
-    something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help. `given`: what its
-    action is told, None for nothing."""
+    """`id` names the binding in a keymap; `keys` in Textual's spelling; `shown` for users; `pages`: where it works
+    (empty: everywhere). `foot`: its place at the foot of the screen, 0 for help only. `given`: the argument of its
+    action, None for none."""
 
     id: str
     keys: str
@@ -78,30 +78,30 @@ class KeyBinding:
     given: Any = None
 
     def elsewhere(self, page: ScreenPage) -> str:
-        """Where it does something if it does nothing on `page`, in a clause; "" if it does."""
+        """The pages where the key works, in a clause, if it does nothing on `page`; else ""."""
         if not self.pages or page in self.pages:
             return ""
         return f"on {joined([f'[{each.value}]' for each in self.pages])} only ({self.words.split(' (')[0]})"
 
     @property
     def is_at_foot(self) -> bool:
-        """Alone, or together with others."""
+        """Whether it has a hint, alone or together with other keys."""
         return bool(self.foot) or self.action in _TOGETHER
 
 
 TYPED_AFTER = frozenset({"filter", "prompt"})
-"""The actions of keys behind which a text is typed: they come before all others, so that the next key is in it however
-fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` sees both.)"""
+"""Actions of keys that open an input line: their bindings have priority, so that even a fast next key goes to that
+line. (The key after m is a binding; `screen.PlanScreen.handles_key` handles both.)"""
 
 _MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
 
 _TOGETHER = {"page": (_PAGES, "pages"), "parallel": (_KNOBS, "knobs"), "grace": (_KNOBS, "knobs")}
-"""Actions whose keys share a place there."""
+"""Actions whose keys share a place."""
 
 
 def keys_of(screens: str) -> tuple[KeyBinding, ...]:
-    """The keys of plans (``plan``), of runs (``run``) or of replays (``replay``), in the order of the help."""
+    """The keys of plans (``plan``), runs (``run``) or replays (``replay``), in the order of the help."""
     found = (made(KeyBinding, each) for each in file("keys")[screens])
     return tuple(key if key.shown else replace(key, shown=key.keys) for key in found)
 
@@ -110,8 +110,8 @@ KEYS = keys_of("plan")
 
 
 class Hint(NamedTuple):
-    """At the foot of a screen: `key` as a person reads it, several with spaces between them, and what it does.
-    `actions`: what a click does, one for each of the keys; none where nothing can be clicked."""
+    """A hint at the foot of a screen: `key` for users, several separated by spaces, and their effect. `actions`: the
+    action of a click on each key; empty if nothing is clickable."""
 
     key: str
     words: str
@@ -119,11 +119,11 @@ class Hint(NamedTuple):
 
 
 TYPING = (Hint("enter", "keep"), Hint("esc", "show all"))
-"""While it is typed what is looked for: other keys are letters."""
+"""Hints while the user types a filter: other keys are letters."""
 
 
 def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
-    """Of one key, or of several that belong together and share their `words`."""
+    """The hint of one key, or of several keys that share their `words`."""
     said = words or keys[0].words.split(",")[0].split(" (")[0]
     return Hint(" ".join(key.shown.split()[0] for key in keys), said, tuple(f"do('{key.id}')" for key in keys))
 
@@ -131,8 +131,8 @@ def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
 def foot(
     page: ScreenPage, keys: Sequence[KeyBinding] = KEYS, copies: str | None = "", marks: str = "mark"
 ) -> tuple[Hint, ...]:
-    """``space mark  m mark…  r run…``: the most useful first. `keys`: those that do something now; `copies`: what y
-    copies here, None for nothing; `marks`: what space does."""
+    """``space mark  m mark…  r run…``: the most useful first. `keys`: those that have an effect now; `copy_label`: what
+    y copies here, None for nothing; `mark_label`: the effect of space."""
     kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
     if copies is None:
         kept.pop(_COPY, None)
@@ -169,7 +169,7 @@ MOVES = frozenset(
         "shift+tab",
     ]
 )
-"""Textual's names of the keys that move the cursor: they are the tables' own."""
+"""Textual's names of keys that move the cursor: they belong to the tables."""
 
 _NAMED = frozenset(
     [
@@ -200,23 +200,23 @@ _SIGNS = {
     "plus_sign": "plus",
     "low_line": "underscore",
 }
-"""Textual's own names of signs that Unicode calls otherwise."""
+"""Textual's names of characters that have another name in Unicode."""
 
 
 @frozen
 class Keymap:
-    """`keys` as they are in effect; `wrong`: what of the user's file is not followed, a sentence each."""
+    """`keys` in effect; `problems` of the user's key file, a sentence each."""
 
     keys: tuple[KeyBinding, ...] = KEYS
     wrong: tuple[str, ...] = ()
 
     def of(self, action: str) -> KeyBinding:
-        """The one with that id, which is there."""
+        """The binding with this id, which must exist."""
         return next(key for key in self.keys if key.id == action)
 
 
 OF_RUNS = "run-"
-"""The actions of a run's screens begin with it."""
+"""Prefix of the actions on the screens of runs."""
 
 
 def of_plans(wanted: Mapping[str, str]) -> dict[str, str]:
@@ -228,7 +228,7 @@ def of_runs(wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def named(text: str) -> str:
-    """Textual's name of a key that is written as ``x``, ``{``, ``ctrl+x``, ``space`` or ``f5``; "" where it is none."""
+    """Textual's name of a key written as ``x``, ``{``, ``ctrl+x``, ``space`` or ``f5``; "" if it is no key."""
     if len(text) == 1:
         return _sign(text)
     match = _PRESSED.match(text)
@@ -253,7 +253,7 @@ _SIGN_NAMES = frozenset(_sign(chr(code)) for code in range(33, 127) if not chr(c
 
 
 def read(wanted: Mapping[str, str], keys: Sequence[KeyBinding] = KEYS) -> Keymap:
-    """`wanted`: keys by the names of actions, several of one with commas. What cannot be followed stays as it is."""
+    """`user_keys`: keys by action name, several separated by commas. Invalid entries keep their default."""
     wrong, mapped = [], {}
     ids = {key.id: key for key in keys}
     for name, text in wanted.items():
@@ -275,7 +275,7 @@ def read(wanted: Mapping[str, str], keys: Sequence[KeyBinding] = KEYS) -> Keymap
 
 
 def _without_clashes(mapped: dict[str, KeyBinding], ids: Mapping[str, KeyBinding]) -> list[str]:
-    """Takes out of `mapped` what shares a key with another action, until nothing does; a sentence for each."""
+    """Remove entries from `mapped` that share a key with another action, until there are none; a sentence for each."""
     said: list[str] = []
     while True:
         owners: dict[str, list[str]] = defaultdict(list)
@@ -299,13 +299,13 @@ def _stays(key: KeyBinding) -> str:
     return f"{key.id!r} stays on {key.shown}"
 
 
-# What is typed behind the colon: names of pages and of what keys do, by k9s' names and by how they begin.
+# Commands after the colon: names of pages and of key actions, k9s names included, matched by prefix.
 
 
 @frozen
 class _Command:
-    """`names`: the first is the one that is shown; `key`: the id of the key that does the same, "" for one that is
-    only a command; `values`: what may stand behind it, none for nothing."""
+    """A command: the first of `names` is shown; `key`: the id of the key with the same effect, "" for none; `values`:
+    allowed arguments, empty for none."""
 
     names: tuple[str, ...]
     key: str = ""
@@ -317,14 +317,14 @@ COMMANDS = tuple(made(_Command, each) for each in file("keys")["commands"])
 
 @frozen
 class Typed:
-    """A command with what stands behind it, "" for nothing."""
+    """A typed command with its argument, "" for none."""
 
     command: _Command
     value: str = ""
 
 
 def read_command(text: str) -> Typed | str:
-    """The command that is meant, or why none is. A name may be cut short as long as only one command begins so."""
+    """The command, or the reason why there is none. A unique prefix of a name is sufficient."""
     words = text.strip().lower().split()
     if not words:
         return "nothing was typed"
@@ -342,7 +342,7 @@ def read_command(text: str) -> Typed | str:
 
 
 def begins(text: str) -> tuple[str, ...]:
-    """The names that can be meant by what is typed so far, as they are shown."""
+    """The names that match the text typed so far, as they are shown."""
     word = text.strip().lower()
     return tuple(each.names[0] for each in COMMANDS if any(name.startswith(word) for name in each.names))
 
@@ -364,12 +364,13 @@ def _named(word: str) -> _Command | str:
     return f"there is no :{word}{meant}"
 
 
-# The line at the foot of a screen: keys in colour, what they do in grey, the most important first; a click presses.
+# The line at the foot of a screen: coloured keys with grey descriptions, the most important first; a click presses a
+# key.
 
 
 _GAP = "  "
 HELP = "?"
-"""The key that lists all others: it is never left out."""
+"""The key that lists all others: its hint is never omitted."""
 
 
 def _room(hint: Hint) -> int:
@@ -377,7 +378,7 @@ def _room(hint: Hint) -> int:
 
 
 def fitting(hints: Sequence[Hint], room: int, more: str) -> tuple[Hint, ...]:
-    """As many of the first as there is room for, and the help; `more` behind them says that some are left out."""
+    """The first hints that fit, and the help; `more_key` marks omitted hints."""
     kept = list(hints)
     while sum(map(_room, kept)) + len(_GAP) * (len(kept) - 1) > room:
         dropped = next((at for at in range(len(kept) - 1, -1, -1) if kept[at].key not in (HELP, more)), None)
@@ -390,17 +391,17 @@ def fitting(hints: Sequence[Hint], room: int, more: str) -> tuple[Hint, ...]:
 
 
 def look_of(widget: Widget) -> Look:
-    """How the app that it is in draws; apps of tests may not say."""
+    """The appearance for the app of this widget; apps in tests may not define it."""
     return Look(ascii=getattr(widget.app, "only_ascii", False))
 
 
 class FootBar(Static):
-    """Mutable: the hints that are shown. Drawn again when its width or the theme changes."""
+    """The hint line. Redrawn when its width or the theme changes. Mutable."""
 
     _hints: tuple[Hint, ...] = ()
     _theme = ""
     _drawn: Content | None = None
-    _clicks: tuple[tuple[int, str], ...] = ()  # up to which column a click does what
+    _clicks: tuple[tuple[int, str], ...] = ()  # (end column, action of a click)
 
     def show(self, hints: Sequence[Hint]) -> None:
         if (tuple(hints), self.app.theme) != (self._hints, self._theme):
@@ -442,11 +443,11 @@ class FootBar(Static):
             self.update(drawn, layout=False)
 
 
-# A line at the head of a screen, made of parts: what matters least is left out where the terminal is narrow.
+# A line at the head of a screen, made of parts: the least important parts are omitted on a narrow terminal.
 
 
 class HeadLine(Static):
-    """Mutable: the parts that are shown. Drawn again when its width changes; what reads as it did is not."""
+    """Mutable: its parts. Redrawn when its width changes, if the text differs."""
 
     _parts: tuple[FittingText, ...] = ()
     _gap = "  "

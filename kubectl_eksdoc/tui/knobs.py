@@ -1,4 +1,4 @@
-"""The knobs of a plan, turned by one key each: every turn is a policy that a flag can say, too."""
+"""Settings of a plan that keys change step by step ("knobs"): each has an equivalent flag."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE, DeclaredOption, S
 from kubectl_eksdoc.model.quantities import duration
 
 GRACES: tuple[int | None, ...] = (None, 30, 60, 120, 300)
-"""Seconds that pods get to stop, None for each its own."""
+"""Grace periods in seconds, None for that of the pod."""
 
 
 def parallel_of(policy: DrainPolicy) -> int | None:
-    """How many nodes may be under way at once; None without a limit, or where it is a share of them."""
+    """The maximum number of nodes at once; None without a limit, or if it is a percentage."""
     amount = dict(policy.max_unavailable).get(ALL)
     return None if amount is None or amount.percent else amount.value
 
 
 def with_parallel(policy: DrainPolicy, by: int, targets: int) -> DrainPolicy:
-    """One node more or less at once; beyond all `targets` there is no limit, and below that of "no limit" are all but
-    one of them."""
+    """One node more or less at once. At `target_count` and above there is no limit; one step below "no limit" is all
+    targets but one."""
     now = parallel_of(policy)
     wanted = (targets if now is None else now) + by
     others = tuple(each for each in policy.max_unavailable if each[0] != ALL)
@@ -33,7 +33,7 @@ def with_parallel(policy: DrainPolicy, by: int, targets: int) -> DrainPolicy:
 
 
 def with_grace(policy: DrainPolicy, by: int) -> DrainPolicy:
-    """The next longer or shorter of `GRACES`; one that was given and is none of them lies between two."""
+    """The next longer or shorter of `GRACE_SECONDS`; a custom value lies between two of them."""
     known = GRACES.index(policy.grace_seconds) if policy.grace_seconds in GRACES else None
     if known is None:
         given = policy.grace_seconds or 0
@@ -44,22 +44,21 @@ def with_grace(policy: DrainPolicy, by: int) -> DrainPolicy:
 
 
 def moved(policy: DrainPolicy, node: str, by: int, wave_of: Mapping[str, int]) -> DrainPolicy:
-    """`node` is pinned one wave later or earlier than it is now, never before the first and never more than one behind
-    the last."""
+    """Pin `node` one wave later or earlier, never before the first wave and at most one after the last."""
     last = max(wave_of.values(), default=1)
     wave = min(max(wave_of.get(node, 1) + by, 1), last + 1)
     return pinned(policy, node, wave)
 
 
 def pinned(policy: DrainPolicy, node: str, wave: int | None) -> DrainPolicy:
-    """None takes its pin away."""
+    """None removes the pin."""
     pins = {name: at for name, at in policy.pins if name != node}
     if wave is not None:
         pins[node] = wave
     return replace(policy, pins=tuple(sorted(pins.items())))
 
 
-# All knobs of a plan in one list, each with the flag that says the same: for keyboards without easy braces, too.
+# All knobs in one list, each with its flag: also for keyboards without easy braces.
 
 
 Value = int | float | str | bool | None
@@ -69,7 +68,8 @@ _BY = ("all", ZONE, NODEGROUP)
 
 @frozen
 class Knob:
-    """`said`: how its value is shown; `turned` one step on (1) or back (-1), where so many nodes are marked."""
+    """`value_text` returns the displayed value; `turn` moves it one step (1 or -1), given the number of marked
+    nodes."""
 
     id: str
     name: str
@@ -80,12 +80,12 @@ class Knob:
 
 
 def next_of(steps: Sequence[Value], now: Value, by: int) -> Value:
-    """The step behind or before `now`, at the ends the end itself; of what is none of them the first."""
+    """The next or previous step, clamped at the ends; for a value that is no step, the first."""
     return steps[min(max(steps.index(now) + by, 0), len(steps) - 1)] if now in steps else steps[0]
 
 
 def _stepped(each: DeclaredOption, steps: Steps[Value]) -> Knob:
-    """Of an option that has steps."""
+    """The knob of an option with steps."""
     alone = each.option.kind.switch
     flag = each.option.flag if alone else f"{each.option.flag} {each.option.metavar}"
 
@@ -109,7 +109,7 @@ def _said(value: Value, default: Value, steps: Steps[Value]) -> str:
 
 
 def _counted(by: str, name: str, does: str) -> Knob:
-    """Nodes at once of each zone, or of each node group."""
+    """Nodes at once in each zone, or in each node group."""
     steps: Sequence[Value] = (1, 2, 3, 5, 10, None)
 
     def now(policy: DrainPolicy) -> Amount | None:
@@ -147,6 +147,6 @@ KNOBS: tuple[Knob, ...] = (
     ),
     *(_stepped(each, each.option.steps) for each in options_of(DrainPolicy) if each.option.steps is not None),
 )
-"""None of them deletes data, forces anything or goes past a budget: those are flags that a person types."""
+"""No knob deletes data, forces evictions or bypasses a budget: those need a typed flag."""
 
 BY_ID = {knob.id: knob for knob in KNOBS}

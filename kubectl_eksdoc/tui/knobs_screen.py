@@ -1,4 +1,4 @@
-"""[o] All knobs as a form over the page: the plan behind it follows each turn."""
+"""[o] All knobs as a form over the page: the plan behind it follows each change."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ _FOOT = (
 )
 
 _KNOBS = frozenset({"parallel", "grace"})
-"""Actions of keys that turn what the form shows."""
+"""Actions of keys that change values of the form."""
 
 
 class KnobsScreen(ModalScreen[None]):
-    """Where there is no room for it in the table, a line says what the knob under the cursor does, and its flag.
+    """If the table has no room for it, a line describes the knob under the cursor, and its flag.
 
-    `turn` is told the id of a knob and by how much; `do` the id of a key that works here, too. The other keys of
-    `keymap` say why they do nothing."""
+    `turn` receives the id of a knob and the step; `do` the id of a key that also works here. The other keys of `keymap`
+    say why they have no effect.
+    """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     BINDINGS = [
@@ -75,7 +76,7 @@ class KnobsScreen(ModalScreen[None]):
         self.query_one(LineTable).focus()
 
     def show(self, model: Model) -> None:
-        """Of the choice as it is."""
+        """Show the current selection."""
         self.query_one(LineTable).show(pods.sheet(model.choice.ask.policy))
         self.query_one("#form-line", HeadLine).show(words.plan_line(model), " · ")
         choice = model.choice

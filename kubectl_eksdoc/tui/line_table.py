@@ -1,6 +1,7 @@
-"""A table that draws only the lines that are seen: with 20,000 rows its first paint takes no longer than with 20.
+"""A table that draws only visible lines: with 20,000 rows the first paint is as fast as with 20.
 
-Textual's DataTable measures every cell, so this is drawn by the line API: a row's cells are asked for when its line is.
+Textual's DataTable measures every cell; this table uses the line API and requests a row's cells only when its line is
+drawn.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from .tables.pods import EMPTY, Sheet, text_of, wrapped
 
 _MARK = 2
 _STEP = 8
-"""So many columns of the terminal one goes sideways at a time."""
+"""Terminal columns of one step sideways."""
 _HEAD = -1
-"""The place of the titles."""
+"""The place of the title row."""
 _MOST_DRAWN = 2000
 _TONES = {
     Tone.GOOD: "good",
@@ -45,8 +46,8 @@ _COLOURED = frozenset({"good", "warn", "bad", "unknown"})
 
 
 class LineTable(FramedLineView, can_focus=True):
-    """The cursor stays on its key when the rows change. `wide`: every column in full; what does not fit is seen by
-    going sideways, and the first column stays."""
+    """The cursor stays on its key when the rows change. `wide`: every column in full width; the user scrolls sideways,
+    and the first column stays visible."""
 
     BINDINGS = [
         ("down,j", "move(1)"),
@@ -64,7 +65,7 @@ class LineTable(FramedLineView, can_focus=True):
 
     @dataclass
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor moved to another row."""
 
         table: LineTable
         key: str
@@ -85,37 +86,37 @@ class LineTable(FramedLineView, can_focus=True):
         self._marks = marks
         self._cursor = 0
         self._look: Look | None = None
-        self._window = (0, 0)  # while it is drawn: its width, and the first row that is seen
+        self._window = (0, 0)  # while drawing: its width, and the first visible row
         self._laid: ColumnLayout | None = None
 
     @property
     def key(self) -> str | None:
-        """Of the row under the cursor; None where there is no row."""
+        """The key of the row under the cursor; None without rows."""
         return self.sheet.keys[self._cursor] if self.sheet.keys else None
 
     @property
     def look(self) -> Look:
-        """Asked for with every cell: to ask the app each time would take longer than to draw."""
+        """The appearance is cached: each cell needs it, and looking it up takes longer than drawing."""
         if self._look is None:
             self._look = look_of(self)
         return self._look
 
     @property
     def _seen(self) -> Size:
-        """Without the scroll bar."""
+        """The size without the scroll bar."""
         return self.scrollable_content_region.size
 
     @property
     def room(self) -> int:
-        """So many rows are seen at once."""
+        """Number of visible rows."""
         return max(self._seen.height - 1, 1)
 
     def sees(self, title: str) -> bool:
-        """Whether there is room for that column."""
+        """Whether this column fits."""
         return any(self.sheet.columns[at].title == title for at in self._layout(self._seen.width).kept)
 
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
-        """From now on these rows; only those that differ are drawn anew."""
+        """Show these rows; only lines that differ are redrawn."""
         was, at = self.key, self._cursor
         same = sheet.keys is self.sheet.keys or sheet.keys == self.sheet.keys
         as_many = bool(sheet.keys) and len(sheet.keys) == len(self.sheet.keys)
@@ -139,14 +140,14 @@ class LineTable(FramedLineView, can_focus=True):
             self._tell()
 
     def go_to(self, key: str) -> None:
-        """Nothing happens where there is no such row."""
+        """Move the cursor to a row; nothing happens if it does not exist."""
         if key in self.sheet.keys:
             self._to(self.sheet.keys.index(key))
 
     def to_end(self) -> None:
-        """The last row is seen."""
+        """Move the cursor to the last row and scroll to it."""
         self._to(len(self.sheet.keys) - 1)
-        self.call_after_refresh(self._follow)  # rows that are new are not laid out yet
+        self.call_after_refresh(self._follow)  # new rows are not laid out yet
 
     def to_start(self) -> None:
         self._to(0)
@@ -158,7 +159,7 @@ class LineTable(FramedLineView, can_focus=True):
         self._to(place if place >= 0 else len(self.sheet.keys) - 1)
 
     def action_page(self, pages: float) -> None:
-        if not self._seen.height:  # shown by the key before, which waits to be laid out
+        if not self._seen.height:  # shown by the previous key and not laid out yet
             self.screen._refresh_layout()
         self._to(self._cursor + int((self._seen.height - 1) * pages))
 
@@ -168,7 +169,7 @@ class LineTable(FramedLineView, can_focus=True):
         self.refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where all is seen that there is, its keys are free for others."""
+        """If the whole table is visible, its sideways keys are free for other bindings."""
         return self._is_wide if action == "sideways" else super().check_action(action, parameters)
 
     def action_open(self) -> None:
@@ -189,12 +190,12 @@ class LineTable(FramedLineView, can_focus=True):
         self._follow()
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The row of the cursor looks otherwise."""
+        """The row of the cursor has another style with focus."""
         self._refresh_row(self._cursor)
         super().watch_has_focus(has_focus)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Textual draws the bar anew for each row, though among thousands its thumb stays where it is."""
+        """Textual redraws the scroll bar for each row, though among thousands of rows its thumb does not move."""
         bar = self.vertical_scrollbar
         if thumb(bar, old_value) == thumb(bar, new_value):
             bar.set_reactive(ScrollBar.position, new_value)
@@ -211,12 +212,12 @@ class LineTable(FramedLineView, can_focus=True):
         self._tell()
 
     def _tell(self) -> None:
-        """To the screen itself: what it shows of the row is painted together with the row."""
+        """Post directly to the screen: details of the row are painted together with the row."""
         if self.key is not None:
             self.screen.post_message(self.Moved(self, self.key))
 
     def _follow(self) -> None:
-        """The cursor is seen."""
+        """Scroll so that the cursor is visible."""
         room, top = max(self._seen.height - 1, 1), int(self.scroll_offset.y)
         if self._cursor < top:
             self.scroll_to(y=self._cursor, animate=False, immediate=True)
@@ -245,13 +246,13 @@ class LineTable(FramedLineView, can_focus=True):
         return self._strip([(f" {said}", "faint")], width, "")
 
     def _told(self, width: int) -> list[str]:
-        """What is said instead of rows."""
+        """The text shown without rows."""
         return [
             line for words in self.sheet.empty.split("\n") for line in wrapped(shown(words, self.look), max(width, 10))
         ]
 
     def _drawn_at(self, place: int, width: int) -> Strip:
-        """Made once, and drawn again wherever it stands after scrolling."""
+        """The strip of a row, cached for scrolling."""
         drawn = self._drawn.get((place, width))
         if drawn is None:
             if len(self._drawn) > _MOST_DRAWN:
@@ -288,7 +289,7 @@ class LineTable(FramedLineView, can_focus=True):
         return self._line([gutter, mark], texts, width, "cursor" if here else "")
 
     def _line(self, lead: Sequence[tuple[str, str]], cells: Sequence[tuple[str, str]], width: int, under: str) -> Strip:
-        """`lead` stays where it is when one goes sideways, as the first cell does."""
+        """`prefix` and the first cell stay in place during sideways scrolling."""
         if not self._is_wide or not cells:
             return self._strip([*lead, *self._joined(cells)], width, under)
         fixed = self._strip([*lead, cells[0]], self._fixed, under)
@@ -302,12 +303,12 @@ class LineTable(FramedLineView, can_focus=True):
 
     @property
     def _fixed(self) -> int:
-        """How much of a line stays."""
+        """Width of the part that does not scroll sideways."""
         return self._margin + self._layout(self._seen.width).widths[0]
 
     @property
     def _most_across(self) -> int:
-        """So far sideways that the end of the lines is seen."""
+        """The maximum scroll offset, at which the end of the lines is visible."""
         widths = self._layout(self._seen.width).widths
         return max(self._margin + sum(widths) + GAP * (len(widths) - 1) - self._seen.width, 0)
 
@@ -324,7 +325,7 @@ class LineTable(FramedLineView, can_focus=True):
         return joined
 
     def _sized(self, text: str, room: int, right: bool, middle: bool = False) -> str:
-        """Exactly so many columns of the terminal."""
+        """`text` in exactly `width` columns of the terminal."""
         text = shown(text, self.look)
         size = len(text) if text.isascii() else cell_len(text)
         if size > room:
@@ -339,17 +340,18 @@ class LineTable(FramedLineView, can_focus=True):
         return " " * (room - size) + text if right else text + " " * (room - size)
 
     def _strip(self, texts: Sequence[tuple[str, str]], width: int, under: str) -> Strip:
-        """What looks the same is one segment: each has its colours before it, and they are longer than most texts."""
+        """Merge texts of the same style into one segment: the escape sequences of a style are longer than most
+        texts."""
         base, signs = self._style(under), self.look.signs
-        if under:  # a colour would be hard to read there; the sign and the word say the same
+        if under:  # colours are hard to read on this background; symbol and word say the same
             segments = [Segment(signs("".join(text for text, _ in texts)), base)]
         else:
             segments = [Segment(signs(text), self._style(name)) for name, text in _alike(texts)]
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     def _style(self, name: str) -> Style:
-        """Of a tone, of the titles (`head`) or of the row under the cursor. Made from the theme here: as component
-        classes Textual would match all rules against each of them whenever the focus moves."""
+        """The style of a tone, of the titles (`head`) or of the cursor row. It is computed from the theme here: for
+        component classes, Textual would match all rules against each of them whenever the focus moves."""
         found = self._styles.get(name)
         if found is None:
             found = self.rich_style
@@ -376,7 +378,7 @@ class LineTable(FramedLineView, can_focus=True):
 
 
 def _alike(texts: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """(how it looks, the text); a gap looks like whatever stands before it."""
+    """Yield (style, text); a gap has the style of the text before it."""
     same, last = "", ""
     for text, name in texts:
         if name != last and (name or text.strip()):

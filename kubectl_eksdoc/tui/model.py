@@ -1,9 +1,9 @@
-"""All that the screens show, in one place: what was read, what was chosen, and the plan of it if there is one.
+"""State of the screens: the facts that were read, the user's selection, and the plan if there is one.
 
-How reading the cluster goes: when it was read, whether it is watched, what went wrong, and when it is read next.
+Also the state of reading the cluster: the time of the last read, the watch, failures, and the next read.
 
-Frozen, with transitions that return the next state. All times are moments of one clock; one that goes backwards makes
-nothing wait for longer.
+Frozen, with transitions that return the next state. All times are of one clock; a clock that goes backwards prolongs no
+wait.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ from .tables.nodes import (
 )
 
 SOONEST_S, COSTS = 10.0, 50
-"""After a change it is read anew at most so often: every `SOONEST_S`, and reading takes 1/`COSTS` of the time."""
+"""After a change, the cluster is read again at most every `CHANGED_INTERVAL_S`, and reading takes at most
+1/`CHANGED_COST_FACTOR` of the time."""
 
 WATCHED_S, WATCHED_COSTS = 120.0, 400
-"""While it is watched and nothing has changed, for the sake of what is not watched."""
+"""The same while the cluster is watched and nothing has changed: some kinds are not watched."""
 
 UNWATCHED_S, UNWATCHED_COSTS = 30.0, 100
-"""Where it cannot be watched."""
+"""The same while the cluster cannot be watched."""
 
 _ADDRESS = re.compile(r"(?P<of>of )?https?://\S+( through the proxy \S+)? ")
 
@@ -53,17 +54,18 @@ FIRST_RETRY_S, LONGEST_RETRY_S = 4.0, 60.0
 
 
 class WatchState(str, Enum):
-    NONE = "none"  # it is not watched: not yet, or it may not be
+    NONE = "none"  # not watched: not yet, or not permitted
     ON = "on"
-    AWAY = "away"  # nobody answers
+    AWAY = "away"  # the watch is interrupted
 
 
 @frozen
 class ScreenReads:
-    """`live`: what is read may change; a dump and the demo do not. `begun`: a read is under way since then, and
-    `count` objects of `kind` are there. `done`: the last one that worked began then, and took `cost_s`. `changed`:
-    since then something has changed that matters. `failures` in a row, the last one at `failed`; `why`, and what to do
-    (`remedy`). `lost`: since then nobody answers whoever watches; `said`: why."""
+    """State of reading the cluster. `live`: the facts may change; those of a dump or the demo do not. `started_at`:
+    start of the current read, which has read `count` objects of `kind`. `completed_at`: start of the last successful
+    read, which took `duration_s`. `changed_at`: a relevant change since then. `failures`: consecutive failures, the
+    last at `failed_at` for this `reason`, with a `remedy`. `lost_at`: the watch is interrupted since then;
+    `watch_message` says why."""
 
     live: bool = False
     begun: datetime | None = None
@@ -80,7 +82,7 @@ class ScreenReads:
     lost: datetime | None = None
     said: str = ""
 
-    # What happens
+    # Events
 
     def begins(self, now: datetime) -> ScreenReads:
         return replace(self, begun=now, kind="", count=0)
@@ -89,7 +91,7 @@ class ScreenReads:
         return replace(self, kind=kind, count=count)
 
     def succeeded(self, now: datetime) -> ScreenReads:
-        """What changed after it had begun may be missing from it. What the first one costs is mostly loading code."""
+        """The read may miss changes after its start. The first read is not measured: it mostly loads code."""
         begun = self.begun or now
         changed = self.changed if self.changed is not None and self.changed >= begun else None
         cost_s = 0.0 if self.done is None else max((now - begun).total_seconds(), 0.0)
@@ -101,20 +103,20 @@ class ScreenReads:
         return replace(self, begun=None, failures=self.failures + 1, failed=now, why=why, remedy=remedy)
 
     def was_told(self, now: datetime) -> ScreenReads:
-        """Whoever watches saw a change that matters."""
+        """The watch reported a relevant change."""
         return replace(self, changed=now)
 
     def watched(self) -> ScreenReads:
         return replace(self, watch=WatchState.ON, lost=None, said="")
 
     def unwatched(self, said: str = "") -> ScreenReads:
-        """For good, or until it is tried anew."""
+        """The watch ended, for good or until the next attempt."""
         return replace(self, watch=WatchState.NONE, lost=None, said=said)
 
     def lost_sight(self, now: datetime, said: str) -> ScreenReads:
         return replace(self, watch=WatchState.AWAY, lost=self.lost or now, said=said)
 
-    # What follows from it
+    # Derived values
 
     @property
     def failing(self) -> bool:
@@ -122,7 +124,7 @@ class ScreenReads:
 
     @property
     def next_due(self) -> datetime | None:
-        """When it is read without being asked; None: never, or not while it is as it is."""
+        """The time of the next automatic read; None if there is none in this state."""
         if not self.live or self.begun is not None:
             return None
         if self.failed is not None:
@@ -143,12 +145,12 @@ class ScreenReads:
         return at is not None and last is not None and not last <= now < at
 
     def stale_since(self) -> datetime | None:
-        """Since when what is shown is known to be perhaps old; None while it is not."""
+        """The time since which the facts may be outdated; None if they are current."""
         since = [each for each in (self.lost, self.failed and self.done) if each is not None]
         return min(since) if since else None
 
     def retry_in(self, now: datetime) -> str:
-        """``retry in 6s``, ``trying now``, "" where nobody tries by itself."""
+        """``retry in 6s``, ``trying now``, "" without an automatic retry."""
         if self.begun is not None:
             return "trying now"
         at = self.next_due
@@ -170,20 +172,20 @@ class ScreenReads:
 
 
 def brief(why: str, who: str = "") -> str:
-    """`why` with `who` in the place of the server's address: the head of the screen says whose cluster it is."""
+    """`message` with `replacement` in the place of the server's address: the head of the screen names the cluster."""
     return _ADDRESS.sub(lambda found: f"{found['of'] or ''}{who}" if who else "", why)
 
 
-# What the user has chosen, and every step back: frozen, with transitions that return the next one.
+# The user's selection and its undo history: frozen, with transitions that return the next state.
 
 
 MOST_STEPS = 200
-"""So many edits can be taken back."""
+"""Edits that can be undone."""
 
 
 @frozen
 class PlanInput:
-    """What a plan is made from: the nodes that are marked, by name, and what a drain may do."""
+    """The input of a plan: the names of the marked nodes, and the drain policy."""
 
     marked: frozenset[str] = frozenset()
     policy: DrainPolicy = field(default_factory=DrainPolicy)
@@ -191,7 +193,7 @@ class PlanInput:
 
 @frozen
 class _Step:
-    """An edit that was made: what was asked before it, and in words what it did."""
+    """An edit: the plan input before it, and its description."""
 
     before: PlanInput
     words: str
@@ -206,7 +208,7 @@ class EditHistory:
     future: tuple[_Step, ...] = ()
 
     def edited(self, ask: PlanInput, words: str) -> EditHistory:
-        """Whatever was undone cannot be redone after it; an edit that changes nothing is none."""
+        """An edit clears the redo history; an edit without a change is ignored."""
         if ask == self.ask:
             return self
         return replace(self, ask=ask, past=(*self.past, _Step(self.ask, words))[-MOST_STEPS:], future=())
@@ -217,7 +219,7 @@ class EditHistory:
         return self.marked_are(self.ask.marked | {node}, f"{node} is marked")
 
     def marked_are(self, nodes: Iterable[str], words: str) -> EditHistory:
-        """A node that is marked no more is pinned no more: pins name nodes of the plan, here as on a command line."""
+        """Set the marks. Unmarked nodes lose their pins: pins name nodes of the plan, as on the command line."""
         marked = frozenset(nodes)
         policy = self.ask.policy
         pins = tuple((node, wave) for node, wave in policy.pins if node in marked)
@@ -227,27 +229,27 @@ class EditHistory:
         return self.edited(replace(self.ask, policy=policy), words)
 
     def undone(self) -> EditHistory:
-        """The same where there is nothing to undo."""
+        """Unchanged if there is nothing to undo."""
         if not self.past:
             return self
         step = self.past[-1]
         return replace(self, ask=step.before, past=self.past[:-1], future=(*self.future, _Step(self.ask, step.words)))
 
     def redone(self) -> EditHistory:
-        """The same where there is nothing to redo."""
+        """Unchanged if there is nothing to redo."""
         if not self.future:
             return self
         step = self.future[-1]
         return replace(self, ask=step.before, past=(*self.past, _Step(self.ask, step.words)), future=self.future[:-1])
 
 
-# How the user looks at it: the order of the nodes, and what is taken away to see the rest. It changes no plan.
+# View settings: order and filter of the nodes. They do not change the plan.
 
 
 @frozen
 class TableView:
-    """`faults`: only nodes that something is the matter with; `wide`: every column in full; `headless`: without the
-    lines at the top of the screen."""
+    """`faults`: only nodes with a problem; `wide`: every column in full width; `headless`: without the lines at the top
+    of the screen."""
 
     order: SortOrder = SortOrder()
     faults: bool = False
@@ -255,15 +257,15 @@ class TableView:
     headless: bool = False
 
     def toggled(self, name: str) -> TableView:
-        """`name` is one of the three that are on or off."""
+        """`name` is one of the three boolean settings."""
         on = {"faults": self.faults, "wide": self.wide, "headless": self.headless}
         return replace(self, **{name: not on[name]})  # type: ignore[arg-type]
 
 
 @frozen
 class PlannedCluster:
-    """What was read, and what was made of it once. `old`: it is what is remembered of another time, of which nothing is
-    planned."""
+    """The facts of a cluster, and the table data derived from them. `is_old`: a cached view of an earlier time, which
+    is not planned from."""
 
     cluster: Cluster
     nodes: NodeFacts
@@ -278,7 +280,7 @@ def remembered(view: LastView) -> PlannedCluster:
 
 @frozen
 class PlanOfInput:
-    """The plan of `ask`."""
+    """The plan of `plan_input`."""
 
     ask: PlanInput
     view: DrainView
@@ -286,9 +288,10 @@ class PlanOfInput:
 
 @frozen
 class Model:
-    """`planned` may be of an earlier choice, or of earlier facts (`planned_of`): then `stale`. `preview`: what is known
-    at once of the choice as it is. `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or
-    nothing was read. `context`: the one that was chosen on these screens. `reads`: how reading goes."""
+    """The state of all pages. `latest_plan` may be of an earlier selection, or of earlier facts (`planned_facts`); then
+    `is_stale` is true. `preview`: a quick estimate for the current selection. `pinned_plan`: the plan for comparison.
+    `error`: why there is no plan, or no facts. `context`: the kubeconfig context chosen on these screens. `reads`: the
+    state of reading."""
 
     facts: PlannedCluster | None = None
     choice: EditHistory = field(default_factory=EditHistory)
@@ -300,25 +303,25 @@ class Model:
     filter: str = ""
     context: str = ""
     seen: TableView = field(default_factory=TableView)
-    about: str = ""  # the node or the budget (ns/name) that the page of pods is of
+    about: str = ""  # the node or the budget (ns/name) of the page of pods
     reads: ScreenReads = ScreenReads()
-    denied: tuple[Permission, ...] | None = None  # of what a run needs; None: it was not asked
-    fixed: tuple[tuple[str, str], ...] = ()  # codes that were in the way and are no more, each with what it is about
+    denied: tuple[Permission, ...] | None = None  # rights that a run lacks; None: not checked
+    fixed: tuple[tuple[str, str], ...] = ()  # (code, subject) of causes that no longer block
 
     @property
     def old(self) -> bool:
-        """What is shown is remembered of another time."""
+        """Whether the facts are a cached view of an earlier time."""
         return self.facts is not None and self.facts.old
 
     @property
     def drawn(self) -> tuple[object, ...]:
-        """What pages are made from."""
+        """The values that pages are built from."""
         what = (self.facts, self.choice.ask, self.planned, self.planned_of, self.preview, self.pinned)
         return (*what, self.trouble, self.filter, self.seen, self.about)
 
     @property
     def stale(self) -> bool:
-        """A plan of the choice as it is, is being made."""
+        """Whether a plan of the current selection is still being computed."""
         return (
             not self.old
             and bool(self.choice.ask.marked)
@@ -327,12 +330,12 @@ class Model:
 
     @property
     def view(self) -> DrainView | None:
-        """The last plan; None without one, or when nothing is marked."""
+        """The latest plan; None without one, or without marked nodes."""
         return self.planned.view if self.planned is not None and self.choice.ask.marked else None
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
-        """The names of those that the filter lets through, in the order that was asked for."""
+        """The names of nodes that pass the filter, in the selected order."""
         if self.facts is None:
             return ()
         kept = like(self.facts.nodes, self.filter)
@@ -344,28 +347,28 @@ class Model:
         return replace(self, choice=choice, preview=None, trouble="")
 
     def with_plan(self, planned: PlanOfInput) -> Model:
-        """It is of the choice and of the facts as they are."""
-        pinned = self.pinned or planned  # the plan that one opened with, until another is pinned
+        """Set the plan of the current selection and facts."""
+        pinned = self.pinned or planned  # the first plan, until the user pins another
         return replace(self, planned=planned, planned_of=self.facts, preview=None, trouble="", pinned=pinned)
 
 
-# What screens ask of the application, which reads and opens.
+# Messages from screens to the application, which reads the cluster and opens screens.
 
 
 class ReadAnew(Message):
-    """The cluster is to be read now, and what goes wrong is to be seen."""
+    """Read the cluster now, and show errors."""
 
 
 class OtherContexts(Message):
-    """Another context is to be chosen."""
+    """Show other kubeconfig contexts to choose from."""
 
 
 class LookAway(Message):
-    """From what went wrong, at what is remembered."""
+    """Leave the error screen and show the cached view."""
 
 
 class InspectPod(Message):
-    """What the cluster says of a pod (``namespace/name``) is to be seen."""
+    """Show details of a pod (``namespace/name``) from the cluster."""
 
     def __init__(self, pod: str) -> None:
         super().__init__()
@@ -376,9 +379,9 @@ INSPECTS = "d describe, events, logs"
 
 
 def can_inspect(app: App[Any]) -> bool:
-    """Whether there is a cluster that says more of a pod than was read."""
+    """Whether a live cluster can be queried for more details of a pod."""
     return getattr(getattr(app, "opening", None), "live", None) is not None
 
 
 class AskRights(Message):
-    """The cluster is to be asked what may be done."""
+    """Check in the cluster which rights the user has."""

@@ -1,4 +1,4 @@
-"""The screen where nothing could be read: it says why, tries again by itself, and leads to other clusters."""
+"""The error screen: shows why nothing could be read, retries automatically, and offers other contexts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HERE = ("t", "o", "q", "x", "y", "ctrl+r", "question_mark", "escape")
 
 
 class OfflineScreen(Screen[None]):
-    """Mutable: what was told last. It is shown over the screen that waits to be read."""
+    """Shown over the plan screen while it has no facts. Mutable: the last failure."""
 
     BINDINGS = [
         ("t,ctrl+r", "try"),
@@ -52,7 +52,7 @@ class OfflineScreen(Screen[None]):
         self.show(self._told, self._model)
 
     def show(self, told: NotRead, model: Model) -> None:
-        """What reads as it did is not drawn anew, and stays where it was scrolled to."""
+        """Show a failure; unchanged text is not redrawn and keeps its scroll position."""
         self._told, self._model = told, model
         if not self.query("#unreached"):
             return  # it is being closed
@@ -93,7 +93,7 @@ class OfflineScreen(Screen[None]):
         self.notify(f"copied: {command}" if command else "y: there is no command to copy", timeout=6, markup=False)
 
     async def action_leave(self) -> None:
-        """A run may be under way."""
+        """A run may be active."""
         await self.app.action_quit()
 
     def action_help(self) -> None:

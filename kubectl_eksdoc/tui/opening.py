@@ -1,4 +1,4 @@
-"""What the terminal user interface is given when it is opened."""
+"""Input of the terminal user interface: data sources, options and the first screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.frozen import frozen
 
-if TYPE_CHECKING:  # the first paint must not pay for facts and plans
+if TYPE_CHECKING:  # the first paint must not load facts and plans
     from kubectl_eksdoc.drain.command.screen_ports import ScreenRunController
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.model.cluster import Cluster
@@ -33,12 +33,12 @@ Progress = Callable[[str, int], None]
 
 @frozen
 class LiveClusterAccess:
-    """What there is only of a live cluster. All may be called from other threads, and may take long.
+    """Access to a live cluster. All functions may be called from other threads, and may take long.
 
-    `where`: which cluster it is; it may raise ConfigError, as `watch` may, which gives a field that tells of changes.
-    `last_view`: what it was like when it was seen last, and `remember` keeps that. `contexts`: the names of those that
-    can be chosen instead; `at`: the same screens on another one. `denied`: those of the rights that we do not have.
-    `pod_report`: what the cluster says of a pod, ``namespace/name``; it may raise EksdocError.
+    `address`: which cluster it is; it may raise ConfigError, as `watch` may, which returns a run backend with change
+    events. `last_view`: the cached view; `remember` caches a new one. `contexts`: the names of other contexts;
+    `open_context`: the same screens for one of them. `denied_rights`: those of the rights that the user does not have.
+    `pod_report`: details of a pod, ``namespace/name``; it may raise EksdocError.
     """
 
     where: Callable[[], ClusterAddress]
@@ -53,13 +53,13 @@ class LiveClusterAccess:
 
 @frozen
 class Opening:
-    """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
-    what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
-    dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
-    screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
-    reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
-    followed, a sentence each. `needs`: the rights on which a plan and a run rest. `production`: a regular expression
-    that names of contexts and clusters of production are like, "" for none."""
+    """The input of the screens. `read` reads the cluster, repeatedly and from another thread; it may raise EksdocError.
+    `targeting`: what is marked at first; `connection_args`: the flags for the same cluster on a command line; `live`:
+    None for a dump and the demo; `plain`: without colours; `context`: chosen on the screens, "" for that of the command
+    line. `run_controller`: starts runs, None in read-only mode, for the reason `read_only_reason`. `keys`: the user's
+    keys by action name; `setting_problems`: problems of the user's settings, a sentence each. `required_rights`: the
+    rights that a plan and a run need. `production_pattern`: a regular expression for names of production contexts and
+    clusters, "" for none."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -78,16 +78,16 @@ class Opening:
     production: str = ""
 
 
-# What is painted first: the frame of the screens, while all that they are made of is loaded behind it.
+# The first paint: the frame of the screens, while their code is loaded in the background.
 
 
 class FirstScreen(Screen[None]):
-    """Made of next to nothing, because every import before the first paint is waited for by somebody."""
+    """Minimal, because the user waits for every import before the first paint."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.quit", "quit", show=False)]
 
     def __init__(self, load: Callable[[], object], loaded: Callable[[], object]) -> None:
-        """`load` is called in a thread once this is seen, and then `loaded` by the app."""
+        """`load` is called in a thread after the first paint, then `on_loaded` by the app."""
         super().__init__()
         self._load = load
         self._loaded = loaded
@@ -101,17 +101,17 @@ class FirstScreen(Screen[None]):
         yield Static("q quit", id="foot")
 
     def on_mount(self) -> None:
-        app = self.app  # which may be over by the time when it is asked
+        app = self.app  # it may be closed by the time of the call
         self.call_after_refresh(threading.Thread(target=self._work, args=(app,), name="loader", daemon=True).start)
 
     def on_key(self, event: events.Key) -> None:
-        """It comes too early for what it does, and is not silent about it."""
+        """The key comes too early: say so."""
         if event.is_printable and event.key != "q":
             self.query_one("#line", Static).update(f"{event.character}: nothing is read yet")
 
     def _work(self, app: App[object]) -> None:
         try:
             self._load()
-        finally:  # whatever went wrong is raised again by whoever wants to use it
+        finally:  # an import error is raised again at the next use
             if app.is_running:
                 app.call_from_thread(app.call_later, self._loaded)

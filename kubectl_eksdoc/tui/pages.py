@@ -1,7 +1,7 @@
-"""What fills the screen below the head: the pages, each made of tables and text, shown from the model.
+"""Pages of the plan screen: tables and texts below the head, shown from the model.
 
-Belongs here: which parts a page has, and what it shows of the model.
-Never here: what a key does (`tui.screen`), what stands in a row (`tui.tables`).
+Belongs here: the parts of a page, and what it shows of the model.
+Never here: key actions (`tui.screen`), contents of rows (`tui.tables`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .panel import Prose
 from .tables import budgets, nodes, pods, waves
 from .tables.pods import EMPTY, Line, Sheet, text_sheet
 
-# What stands in the place of a plan where there is none: an empty frame could be read as "nothing is in the way".
+# Texts shown without a plan: an empty frame could be read as "nothing blocks".
 
 
 _UNMARKED = text_sheet(("Nothing is marked, so nothing is planned: [1] and space mark nodes.",))
@@ -40,11 +40,11 @@ def no_plan(model: Model) -> Sheet:
     return _UNMARKED if model.facts is not None and not model.choice.ask.marked else EMPTY
 
 
-# What every page can do.
+# The base class of pages.
 
 
 def _same(one: object, other: object) -> bool:
-    """Facts and plans are not compared: that would take longer than to draw them."""
+    """Facts and plans are compared by identity: comparing their values takes longer than drawing them."""
     return one is other or (isinstance(one, (str, tuple, TableView)) and one == other)
 
 
@@ -52,16 +52,16 @@ FIX = "copy the fix"
 
 
 _FRAME = 6
-"""So many columns of a frame are not for its title."""
+"""Columns of a frame that are not available for its title."""
 
 
 class PageOf(Vertical):
-    """A page is shown from the model, and knows which node is under its cursor. Mutable: what it was made from."""
+    """A page shows the model, and knows the node under its cursor. Mutable: the model values that it shows."""
 
     _made_from: tuple[object, ...] = ()
 
     def update(self, model: Model) -> None:
-        """Unless all is there already: turning pages makes none anew."""
+        """Show the model unless its values are unchanged: switching pages does not rebuild them."""
         made_from = (*model.drawn, self.app.size, self.app.theme)
         if model.trouble or len(self._made_from) != len(made_from) or not all(map(_same, self._made_from, made_from)):
             self._made_from = made_from
@@ -71,31 +71,31 @@ class PageOf(Vertical):
         raise NotImplementedError
 
     def said(self, text: str) -> str:
-        """`text` for the frame of a part: in the signs that may be used, and without markup."""
+        """`text` for the frame of a part: in allowed characters, with markup escaped."""
         look = look_of(self)
         said = shown(text, look)
-        if look.ascii:  # Textual itself would cut it with a sign that is none
+        if look.ascii:  # Textual would truncate it with a non-ASCII character
             said = cut(said, self.app.size.width - _FRAME, look)
         return said.replace("[", r"\[")
 
     def frame(self, table: LineTable, model: Model, *told: str) -> None:
-        """`told` stands in the lower frame, and how it is looked at; before its rows are shown."""
+        """Set the lower frame: `notes` and the view settings; call it before the rows are shown."""
         table.wide = model.seen.wide
         looked = (("wide, h l sideways", model.seen.wide), ("without the head", model.seen.headless))
         table.subtitle(self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)])))
 
     @cached_property
     def table(self) -> LineTable:
-        """The one that has the focus when the page is opened."""
+        """The table that has the focus when the page is opened."""
         return self.query(LineTable).first()
 
     @property
     def node(self) -> str | None:
-        """The node under the cursor; None where a row is no node."""
+        """The node under the cursor; None on a row without a node."""
         return None
 
     marks = "mark"
-    """What space does, in words."""
+    """The effect of space, in words."""
 
     @property
     def pod(self) -> str:
@@ -104,28 +104,28 @@ class PageOf(Vertical):
 
     @property
     def cause(self) -> str:
-        """The code of a blocker under the cursor, "" for none."""
+        """The code of the blocker under the cursor, "" for none."""
         return ""
 
     @property
     def copies(self) -> str | None:
-        """What y copies for the row under the cursor, in words; None where there is nothing to copy."""
+        """What y copies for the row under the cursor, in words; None for nothing."""
         return None
 
     @property
     def copied(self) -> tuple[str, ...]:
-        """That itself, one after the other each time that y is pressed."""
+        """The texts that y copies, one for each press."""
         return ()
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
-        """The cursor of one of its tables stands elsewhere."""
+        """The cursor of one of the tables moved."""
 
 
-# [4] What blocks, what is unknown, what warns; and what helps.
+# [4] Blockers, unknown causes and warnings, with remedies.
 
 
 class BlockersPage(PageOf):
-    """Mutable: the rows of the plan that is shown, and their order, which stays while the same nodes are marked."""
+    """Mutable: the rows of the plan, and their order, which is kept while the same nodes are marked."""
 
     marks = "assume fixed"
     _order: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class BlockersPage(PageOf):
 
     @property
     def row(self) -> budgets.ToDo | None:
-        """The one under the cursor."""
+        """The row under the cursor."""
         return next((row for row in self.rows if row.key == self.table.key), None)
 
     @property
@@ -182,11 +182,11 @@ class BlockersPage(PageOf):
         self.query_one("#fix", Prose).show(told)
 
 
-# [2] PodDisruptionBudgets in full, and what the one under the cursor means.
+# [2] PodDisruptionBudgets in full, and an explanation of the budget under the cursor.
 
 
 class HeadroomPage(PageOf):
-    """Mutable: the fix of the row; without one y copies budgets for workloads that have none."""
+    """Mutable: the fix of the row; without a fix, y copies budgets for workloads that have none."""
 
     _fix: tuple[str, ...] = ()
     _view: DrainView | None = None
@@ -239,7 +239,7 @@ class HeadroomPage(PageOf):
     def moved(self, table: LineTable, key: str, model: Model) -> None:
         view = model.view
         if view is not None and not view.budgets:
-            return  # what is said is of all of them
+            return  # the text is about all budgets
         lines: list[Line] = []
         self._fix, self._view = (), view
         if view is not None and key in budgets.headrooms(view):
@@ -251,7 +251,7 @@ class HeadroomPage(PageOf):
         self.query_one("#budget", Prose).show(lines)
 
 
-# [1] Nodes, and beside them as much of budgets and waves as there is room for.
+# [1] Nodes, with the budgets and waves that fit beside them.
 
 
 NOTHING_MARKED = text_sheet(
@@ -279,7 +279,7 @@ NOTHING_SENT = text_sheet(
     )
 )
 _WIDTH = 74
-"""Of words that must be read on a narrow terminal, too."""
+"""Width of messages that must be readable on a narrow terminal."""
 
 OLD = text_sheet(
     (
@@ -338,7 +338,7 @@ class PlanPage(PageOf):
 
 
 def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
-    """Budgets and waves; without a plan what will be in the way of one, and how to begin."""
+    """Budgets and waves; without a plan, the budgets that allow no eviction, and instructions."""
     view, headroom = model.view, "[2] PDB headroom"
     if view is not None:
         return headroom, (budgets.sheet(view, full=False), waves.sheet(view))
@@ -353,7 +353,7 @@ def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
 
 
 def _narrowed(model: Model, shown: int) -> list[str]:
-    """``3 of 18 match /spot``, ``faults only: 2 of 3``, ``by AGE▲``: that column may have no room."""
+    """``3 of 18 match /spot``, ``faults only: 2 of 3``, ``by AGE▲``: the sorted column may not be visible."""
     if model.facts is None:
         return []
     like = len(nodes.like(model.facts.nodes, model.filter))
@@ -363,11 +363,11 @@ def _narrowed(model: Model, shown: int) -> list[str]:
     return told if by == nodes.SortOrder() else [*told, f"by {by.column}{nodes.sign(by)}"]
 
 
-# The pods of the node, or of the budget, that was opened by enter.
+# The pods of the node or budget that enter opened.
 
 
 class PodsPage(PageOf):
-    """Mutable: what is listed, and the node that it is of."""
+    """Mutable: the list, and its node."""
 
     IDS = ("pods", "why-pod")
     _about: str | None = None
@@ -411,7 +411,7 @@ class PodsPage(PageOf):
 
 
 class BudgetPage(PodsPage):
-    """Of a budget: its rows are on many nodes."""
+    """The pods of a budget: its rows are on several nodes."""
 
     IDS = ("pods-of-budget", "why-pod-of-budget")
 
@@ -423,7 +423,7 @@ class BudgetPage(PodsPage):
         return None
 
 
-# [3] Waves in full, and why the node under the cursor is where it is.
+# [3] Waves in full, and why the node under the cursor is in its wave.
 
 
 class WavesPage(PageOf):
@@ -451,7 +451,7 @@ class WavesPage(PageOf):
         self.query_one("#why", Prose).show(details.of_node(key, view) if view is not None and key else [])
 
 
-# [=] The plan that was pinned as A beside the one that is chosen now.
+# [=] The pinned plan A beside the current plan.
 
 
 class WhatIfPage(PageOf):

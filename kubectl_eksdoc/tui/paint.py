@@ -1,5 +1,5 @@
-"""How screens are painted. Whatever changes, Textual asks each part of the screen for all of its lines and frames each
-anew; here only lines that are painted are asked for, and what scrolls is framed once."""
+"""Faster painting of screens. For any change, Textual requests all lines of every widget and frames each line again;
+here only painted lines are requested, and framed lines are cached for scrolling."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST_FRAMED = 100
 
 
 class Painter(Compositor):
-    """From the front to the back, until every line is full."""
+    """Paints from front to back, until every line is full."""
 
     def render_update(self, *args: Any, **more: Any) -> Any:
-        """What is known to differ is painted at once; Textual paints it a moment later, when its message comes."""
+        """Paint known changes at once; Textual would paint them a moment later, when their message arrives."""
         self.update_widgets(set(self.visible_widgets))
         return super().render_update(*args, **more)
 
@@ -47,22 +47,22 @@ class Painter(Compositor):
 
 
 class PaintedScreen(Screen[None]):
-    """Mutable: what of it is to be painted."""
+    """A screen with the faster painter."""
 
-    ALLOW_SELECT = False  # lines of tables cannot be: a double click would select the head and the foot instead
+    ALLOW_SELECT = False  # table lines are not selectable: a double click would select head and foot instead
 
     def __init__(self) -> None:
         super().__init__()
         self._compositor = Painter()
 
     def takes(self, key: str) -> bool:
-        """Whether it has done what is wanted of the key, whatever that is bound to."""
+        """Whether the screen has handled the key, regardless of its binding."""
         return False
 
 
 class FramedLines(StylesCache):
-    """Of a widget whose lines stay the same objects while they read the same, and are not blended with anything.
-    Mutable: those that were framed last, and what `_frame` has at both sides of lines, by their width."""
+    """Frames of a widget whose unchanged lines stay the same objects, and are not blended. Mutable: the lines framed
+    last, and the left and right frame segments by width of the line."""
 
     _frame: object = None
 
@@ -94,7 +94,7 @@ class FramedLines(StylesCache):
 
 
 def thumb(bar: ScrollBar, position: float) -> int:
-    """Where the thumb begins while the first line that is seen is at `position`, in eighths of a line of the bar."""
+    """The begin of the thumb if `position` is the first visible line, in eighths of a line of the bar."""
     lines, seen, height = bar.window_virtual_size, bar.window_size, bar.size.height
     if lines <= seen:
         return 0

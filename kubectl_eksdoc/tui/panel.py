@@ -1,4 +1,4 @@
-"""A framed part of the screen whose title has the key that leads there, and text that can be scrolled."""
+"""Framed panels with a title, scrollable text, and input lines."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .keymap import look_of
 from .paint import FramedLines
 from .tables.pods import Line, Sheet, cells, wrapped
 
-# What all framed parts have that are drawn line by line.
+# Base class of panels that are drawn line by line.
 
 
 class FramedLineView(ScrollView):
-    """Mutable: the titles of the frame as they were given last, as markup; and the lines as they were drawn last."""
+    """Mutable: the titles of the frame as markup; and the strips drawn last."""
 
     _title = ""
     _subtitle = ""
@@ -39,9 +39,9 @@ class FramedLineView(ScrollView):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._styles_cache = FramedLines()
-        self._styled: object = None  # what these and the lines were made for
+        self._styled: object = None  # the style for which styles and strips are cached
         self._styles: dict[object, Style] = {}
-        self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the lines need not be made anew
+        self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: cached strips
 
     def entitle(self, title: str) -> None:
         if title != self._title:
@@ -52,7 +52,7 @@ class FramedLineView(ScrollView):
             self._subtitle = self.border_subtitle = subtitle
 
     def notify_style_update(self) -> None:
-        """Mostly only the frame looks otherwise than it did."""
+        """Usually only the style of the frame changes."""
         super().notify_style_update()
         app = self.app
         styled = app.theme, app.has_class("-plain"), self.rich_style, self.has_class("-old")
@@ -62,7 +62,7 @@ class FramedLineView(ScrollView):
             self._drawn.clear()
 
     def _resize(self, width: int, height: int) -> None:
-        """So large is all of it. Textual would lay out the whole screen; only the scroll bar follows."""
+        """Set the size of the content. Textual would lay out the whole screen; here only the scroll bar is updated."""
         size, before = Size(width, height), self.virtual_size
         if size != before:
             self.set_reactive(FramedLineView.virtual_size, size)
@@ -71,33 +71,34 @@ class FramedLineView(ScrollView):
             self.refresh()
 
     def _scroll_update(self, virtual_size: Size) -> None:
-        """Textual moves the thumb only while the bar is shown: when it is shown again it stood where it was."""
+        """Textual moves the thumb only while the bar is visible: when shown again, the bar would have its old
+        position."""
         super()._scroll_update(virtual_size)
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = self.scroll_y
 
     def _drawn_at(self, place: int, width: int) -> Strip:
-        """The line of that place, made once."""
+        """The strip of a line, cached."""
         raise NotImplementedError
 
     def _refresh_what_differs(
         self, before: Mapping[tuple[int, int], Strip], width: int, lines: Iterable[tuple[int, int]]
     ) -> None:
-        """Of `lines` (where each is seen, and its place) that were `before`: mostly little of them changes, and few
-        bytes travel far faster."""
+        """Redraw those of `lines` (screen row and place) that differ from `old_strips`: usually little changes, and
+        fewer bytes are transmitted faster."""
         ends = ((y, *where_it_differs(before.get((at, width)), self._drawn_at(at, width))) for y, at in lines)
         if regions := [Region(start, y, end - start, 1) for y, start, end in ends if start < end]:
             self.refresh(*regions)
 
 
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}|[✗✓!?·»] | +")
-"""What stands before the words of a line, as in ``Will not  delete nodes`` and ``✓ all is well``: they are wrapped
-behind it."""
+"""The label before the text of a line, as in ``Will not  delete nodes`` and ``✓ all is well``: wrapped lines are
+indented by its width."""
 
 
 class Prose(FramedLineView, can_focus=True):
-    """Lines of text, as many as there are; long ones are wrapped. Drawn line by line, as tables are: of a long text
-    only what is seen. Mutable."""
+    """Text lines; long lines are wrapped. Drawn line by line, as tables are: only the visible part of a long text.
+    Mutable."""
 
     BINDINGS = [
         ("down,j", "scroll_down"),
@@ -112,7 +113,7 @@ class Prose(FramedLineView, can_focus=True):
         self._wrapped: dict[int, list[tuple[str, Tone | None]]] = {}
 
     def show(self, lines: list[Line]) -> None:
-        """From its begin, unless it is there already."""
+        """Show lines from the top, unless they are already shown."""
         if lines == self._shown:
             return
         before, self._drawn = self._drawn, {}
@@ -125,7 +126,7 @@ class Prose(FramedLineView, can_focus=True):
         self._refresh_what_differs(before, self.virtual_size.width, ((y, y) for y in range(self.content_region.height)))
 
     def lines(self, width: int) -> list[tuple[str, Tone | None]]:
-        """In as many columns."""
+        """The lines wrapped to `width` columns."""
         if width not in self._wrapped:
             look = look_of(self)
             told = ((each, None) if isinstance(each, str) else each for each in self._shown)
@@ -141,7 +142,7 @@ class Prose(FramedLineView, can_focus=True):
         return len(self.lines(width))
 
     def _fit(self) -> None:
-        """To all columns, unless the rows are more than there is room for: then one scrolls."""
+        """Use all columns, unless the lines do not fit and a scroll bar is needed."""
         room = self.content_region
         fits = len(self._shown) <= room.height and len(self.lines(room.width)) <= room.height
         width = room.width - (0 if fits else self.styles.scrollbar_size_vertical)
@@ -170,7 +171,7 @@ class Prose(FramedLineView, can_focus=True):
 
 @dataclass
 class Answered(Message):
-    """To a question that a thread of its own asked; `lines` say why there is no answer."""
+    """The answer of a background question; `lines` say why there is none."""
 
     answer: object = None
     lines: Sequence[Line] = ()
@@ -183,7 +184,7 @@ def refusal(error: EksdocError) -> list[Line]:
 
 
 def ask(screen: Widget, name: str, question: Callable[[], object]) -> None:
-    """`screen` gets an `Answered`, whatever happens: a bug must not leave a dialog that waits for ever."""
+    """Ask in a thread. `screen` always gets an `Answered`: a bug must not leave a dialog that waits for ever."""
 
     def work() -> None:
         try:
@@ -198,7 +199,7 @@ def ask(screen: Widget, name: str, question: Callable[[], object]) -> None:
 
 
 def hanging(line: str, room: int) -> list[str]:
-    """Of at most `room` columns each, all but the first under the words of the first."""
+    """Lines of at most `width` columns; continuation lines are indented by the label."""
     if cells(line) <= room:
         return [line]
     match = _LABEL.match(line)
@@ -208,17 +209,17 @@ def hanging(line: str, room: int) -> list[str]:
     return [label + first, *(" " * wide + part for part in rest)]
 
 
-# One line to type in at the foot of the screen: opened by a key, left by esc or enter.
+# An input line at the foot of the screen: opened by a key, closed by esc or enter.
 
 
 class AskLine(Horizontal):
-    """`sign` is the key that opens it, and stands before what is typed."""
+    """`key` opens the line, and is shown before the input."""
 
     BINDINGS = [("escape", "leave")]
 
     @dataclass
     class Of(Message):
-        """A message of this line; handlers are for those that follow, which are no kinds of each other."""
+        """Base class of the messages of this line; handlers use its subclasses."""
 
         line: AskLine
         text: str
@@ -229,7 +230,7 @@ class AskLine(Horizontal):
 
     @dataclass
     class Changed(Of):
-        """What is typed so far."""
+        """The text typed so far."""
 
     @dataclass
     class Said(Of):
@@ -252,7 +253,7 @@ class AskLine(Horizontal):
         self.display = False
 
     def open(self, text: str = "") -> None:
-        """At once: the next key is typed into it, however fast it comes."""
+        """Open synchronously: even a fast next key goes into the line."""
         self.display = True
         field = self.query_one(Input)
         field.value = text
@@ -276,19 +277,19 @@ class AskLine(Horizontal):
         self.post_message(self.Said(self, event.value))
 
 
-# Which part of a line is new: the colours of the rest need not be sent once more.
+# Changed part of a line: unchanged text and colours are not sent again.
 
 
 def where_it_differs(before: Strip | None, now: Strip) -> tuple[int, int]:
-    """From which column of the terminal to which (exclusive) two lines look otherwise; the same twice where they do
-    not. Where it is not worth to look closely it is the whole line."""
+    """The columns (start, exclusive end) in which two lines differ; equal numbers if they do not. Where a comparison is
+    not worthwhile, the whole line."""
     length = now.cell_length
     if before is None or before.cell_length != length:
         return 0, length
     if before == now:
         return 0, 0
     old, new = _cells(before), _cells(now)
-    if len(old) != length or len(new) != length:  # a sign is wider than one column
+    if len(old) != length or len(new) != length:  # a character is wider than one column
         return 0, length
     start = next((at for at in range(length) if old[at] != new[at]), length)
     end = next((at for at in range(length, start, -1) if old[at - 1] != new[at - 1]), start)
@@ -299,7 +300,7 @@ def _cells(strip: Strip) -> list[tuple[str, Style | None]]:
     return [(sign, segment.style) for segment in strip for sign in segment.text]
 
 
-# Which columns of a sheet there is room for, and how wide they are.
+# Layout of the columns of a sheet: which fit, and their widths.
 
 
 GAP = 1
@@ -307,7 +308,7 @@ _LEAST_FILL = 16
 
 
 class ColumnLayout(NamedTuple):
-    """Which columns are kept in so much room, and their widths; the titles are of all columns."""
+    """The columns that fit into `width`, and their widths; `titles` are of all columns."""
 
     width: int
     kept: tuple[int, ...]

@@ -1,8 +1,8 @@
-"""Plans are made in a thread of their own, the last choice first: nobody waits for one that is asked for no more.
+"""Planning in background threads: the latest selection is planned first, superseded requests are dropped.
 
-What is known at once is told by another thread, so that it does not wait for a plan that is under way.
+A separate thread sends quick previews, so that they do not wait for a running plan.
 
-What was named when the screens were opened, and what a choice is called on a command line.
+Also the initial selection from the command line, and the flags for the current selection.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from .tables.waves import prepare
 
 
 class NamedSelection:
-    """Mutable: what was named is asked for once, when the cluster is read."""
+    """The selection of the command line. It is resolved once, when the cluster is read. Mutable."""
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._targeting = Targeting()
 
     def first_marks(self, cluster: Cluster) -> frozenset[str]:
-        """The nodes that are marked at first. Raises UsageError: one of them is not there."""
+        """The initially marked nodes. Raises UsageError: one of them does not exist."""
         self._targeting = self._opening.targeting()
         return self._named(cluster)
 
     def view_of(self, cluster: Cluster, ask: PlanInput, kept: WhatIf) -> DrainView:
-        """In the planner's thread."""
+        """Called in the planner's thread."""
         options = as_given(self.targeting_of(cluster, ask), ask.policy)
         assumed = with_assumed_budgets(cluster, ask.policy)
         return DrainView(kept.plan, assumed, options, reached_by=self._opening.reached_by(cluster))
@@ -56,18 +56,18 @@ class NamedSelection:
         return frozenset(node.name for node in select(cluster.nodes, self._targeting, pools))
 
     def targeting_of(self, cluster: Cluster, ask: PlanInput) -> Targeting:
-        """As it was given at the start while it still means the same nodes; else by name."""
+        """The flags given at the start while they still select the same nodes; else the node names."""
         try:
             if ask.marked and self._named(cluster) == ask.marked:
                 return self._targeting
         except EksdocError:
-            pass  # what was named is gone: those that are there are named one by one
+            pass  # a named target is gone: the existing nodes are named individually
         return Targeting(names=tuple(sorted(ask.marked, key=natural)))
 
 
 @frozen
 class Failed:
-    """There is no plan of `ask`, and why."""
+    """The plan of `plan_input` failed, and why."""
 
     ask: PlanInput
     why: str
@@ -75,7 +75,7 @@ class Failed:
 
 @frozen
 class QuickPlan:
-    """What is known at once of `ask`."""
+    """A quick estimate for `plan_input`."""
 
     ask: PlanInput
     preview: Preview
@@ -87,7 +87,7 @@ ViewOf = Callable[[Cluster, PlanInput, WhatIf], DrainView]
 
 
 class Planner:
-    """Mutable. `told` is called from its thread."""
+    """Computes plans and previews in its own threads. `on_update` is called from them. Mutable."""
 
     def __init__(self, cluster: Cluster, view_of: ViewOf, told: Callable[[News], object]) -> None:
         self._cluster = cluster
@@ -99,11 +99,12 @@ class Planner:
             threading.Thread(target=work, name=name, daemon=True).start()
 
     def ask(self, ask: PlanInput) -> None:
-        """A plan of it is wanted, and of nothing that was asked for before."""
+        """Request a plan; earlier requests are dropped."""
         self._asked.put(ask)
 
     def knows_at_once(self, ask: PlanInput) -> bool:
-        """Something is known of it before it is planned anew: of the same nodes under another policy."""
+        """Whether a preview is possible before the plan is computed: the last plan had the same nodes and another
+        policy."""
         return self._near(ask) is not None
 
     def close(self) -> None:
@@ -124,7 +125,7 @@ class Planner:
             made(ask)
         except EksdocError as error:
             self._told(Failed(ask, sentences(error.message, error.hint)))
-        except Exception as error:  # a bug in a plan must not take the screen with it
+        except Exception as error:  # a bug in planning must not close the screen
             self._told(Failed(ask, as_bug(error)))
 
     def _glimpse(self, ask: PlanInput) -> None:
@@ -151,7 +152,7 @@ class Planner:
 
 
 class _Latest:
-    """Mutable: the last that was put and not taken yet; what was put before it is forgotten."""
+    """The latest value that was put and not taken yet; earlier values are dropped. Mutable."""
 
     def __init__(self) -> None:
         self._put: PlanInput | None = None
@@ -164,7 +165,7 @@ class _Latest:
             self._change.notify()
 
     def take(self) -> PlanInput | None:
-        """Waits for one; None when nothing comes any more."""
+        """Wait for a value; None once the slot is closed."""
         with self._change:
             while self._put is None and not self._over:
                 self._change.wait()
@@ -177,11 +178,11 @@ class _Latest:
             self._change.notify()
 
 
-# The screen as it learns: of the cluster that is read, and of plans that are made of what is chosen.
+# The screen with its data: cluster reads and plans.
 
 
 SOON_S = 0.1
-"""So long what is known at once of a choice is waited for: drawing anything else meanwhile would only hold it up."""
+"""Time to wait for a preview of a selection: drawing anything else meanwhile would only delay it."""
 
 
 class LearningScreen(Shell):
@@ -196,10 +197,10 @@ class LearningScreen(Shell):
         if self._planner is not None:
             self._planner.close()
 
-    # Of the cluster
+    # Cluster reads
 
     def begins_to_read(self) -> bool:
-        """False: it is being read already."""
+        """False: a read is already active."""
         if self.model.reads.begun is not None:
             return False
         self._reads(self.model.reads.begins(self._opening.now()))
@@ -209,14 +210,14 @@ class LearningScreen(Shell):
         self._reads(self.model.reads.progressed(kind, count))
 
     def remembers(self, facts: PlannedCluster) -> None:
-        """It is shown until the cluster is read."""
+        """Show a cached view until the cluster is read."""
         if self.model.facts is None:
             self.model = replace(self.model, facts=facts)
             self.show()
 
     def read(self, facts: PlannedCluster, differs: bool) -> None:
-        """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
-        `differs`, the plan stays as well."""
+        """Show new facts. Marks are kept on existing nodes; the first time, the nodes of the command line are marked.
+        If nothing `differs`, the plan is kept as well."""
         first = self.model.facts is None or (self.model.old and not self.model.choice.past)
         reads, before, now = self.model.reads, self.model.facts, facts.cluster
         moves = before is not None and now.source is Source.DEMO and before.cluster.observed_at != now.observed_at
@@ -244,21 +245,21 @@ class LearningScreen(Shell):
             self._choose(choice, anew=True)
 
     def learn_rights(self, denied: tuple[Permission, ...]) -> None:
-        """What of a run may not be done."""
+        """Set the rights that a run lacks."""
         self.model = replace(self.model, denied=denied)
         self.show_age()
 
     def not_read(self, why: str, remedy: str) -> None:
-        """What was read before stays."""
+        """Keep the previous facts."""
         nothing, seen = self.model.facts is None, self.model.facts is not None and not self.model.old
         reads = self.model.reads.went_wrong(self._opening.now(), why, remedy)
         self.model = replace(self.model, reads=reads, trouble=why if nothing else self.model.trouble)
-        if seen and reads.failures == 1:  # else there is a page of it
+        if seen and reads.failures == 1:  # otherwise the error screen shows it
             self.notify(shown(sentences(why, remedy), Look(ascii=self._opening.ascii)), severity="error", markup=False)
         self.show()
 
     def noticed(self, notice: Notice) -> None:
-        """By whoever watches the cluster."""
+        """Handle a notice from the watch."""
         now, reads = self._opening.now(), self.model.reads
         match notice:
             case ClusterChanged():
@@ -272,7 +273,7 @@ class LearningScreen(Shell):
 
     @property
     def due(self) -> bool:
-        """Whether it is to be read anew now; not while a plan is made."""
+        """Whether a read is due; not while a plan is computed."""
         return not self.model.stale and self.model.reads.due(self._opening.now())
 
     def tick(self) -> None:
@@ -283,14 +284,14 @@ class LearningScreen(Shell):
         self.model = replace(self.model, reads=reads)
         self.show_age()
 
-    # Of plans
+    # Plans
 
     def _told(self, facts: PlannedCluster, news: News) -> None:
-        """In the planner's thread; `facts`: what is planned from."""
+        """Called in the planner's thread; `facts`: the facts of the plan."""
         if self.is_attached and self.app.is_running:
             self.app.call_from_thread(self._learn, facts, news)
             if isinstance(news, QuickPlan):
-                # The plan that is made next would take the time in which what is known is drawn.
+                # Wait until the preview is drawn: the plan that is computed next would take its CPU time.
                 seen = threading.Event()
                 self.app.call_from_thread(self.call_after_refresh, seen.set)
                 seen.wait(SOON_S)
@@ -307,7 +308,7 @@ class LearningScreen(Shell):
             if not self.model.stale:
                 return  # the plan was faster
             self.model = replace(self.model, preview=news.preview)
-            self.show_line()  # at once; that all else is of another choice is told when this is seen
+            self.show_line()  # immediately; other parts are redrawn as stale after this is visible
             self.call_after_refresh(self.show)
             return
         else:
@@ -315,7 +316,7 @@ class LearningScreen(Shell):
         self.show()
 
     def _tick_off(self, before: DrainView, now: DrainView) -> None:
-        """What was fixed in the cluster is told, and is taken for fixed no more: it is."""
+        """Report causes that were fixed in the cluster, and stop assuming them fixed."""
         policy = now.plan.policy
         same = before.plan.policy == policy
         gone = sorted(in_the_way(before) - in_the_way(now)) if same else []
@@ -341,6 +342,6 @@ class LearningScreen(Shell):
         self.show()
 
     def _show_without(self) -> None:
-        """What should be known by now is not."""
+        """The preview is late: show the selection without it."""
         if self.model.stale and self.model.preview is None:
             self.show()

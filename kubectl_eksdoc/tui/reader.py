@@ -1,4 +1,4 @@
-"""Reads and watches the cluster in threads of their own, and posts what comes of it."""
+"""Cluster reader and watcher: background threads that post messages to the application."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class ReaderMessage(Message):
-    """`of`: what is open may be another one by the time when it is heard."""
+    """A message about `opening`, which may no longer be the current one when the message is handled."""
 
     of: Opening
 
 
 @dataclass
 class Progressed(ReaderMessage):
-    """So many objects of a kind were read."""
+    """`count` objects of a kind were read."""
 
     kind: str
     count: int
@@ -57,14 +57,14 @@ class Progressed(ReaderMessage):
 
 @dataclass
 class Remembered(ReaderMessage):
-    """What the cluster was like when it was seen last."""
+    """A cached view of the cluster exists."""
 
     facts: PlannedCluster
 
 
 @dataclass
 class HaveRead(ReaderMessage):
-    """The cluster was read; `differs` from what was known. If not, `facts` are those."""
+    """The cluster was read; `differs` from the shown facts. If not, `facts` are the shown ones."""
 
     facts: PlannedCluster
     differs: bool
@@ -72,8 +72,8 @@ class HaveRead(ReaderMessage):
 
 @dataclass
 class NotRead(ReaderMessage):
-    """It was not: `what` in a few words, and why; `where`: which cluster it should have been, None where not even that
-    is known."""
+    """The read failed: `headline` in a few words, and the reason; `address`: the cluster, None if not even that is
+    known."""
 
     what: str
     why: str
@@ -83,7 +83,7 @@ class NotRead(ReaderMessage):
 
 @dataclass
 class Contexts(ReaderMessage):
-    """Those that can be chosen, and the one that is open, "" where that is not known."""
+    """The contexts to choose from, and the open one, "" if it is not known."""
 
     names: tuple[str, ...]
     now: str
@@ -91,33 +91,33 @@ class Contexts(ReaderMessage):
 
 @dataclass
 class Denied(ReaderMessage):
-    """What of it we may not do."""
+    """Rights that the user does not have."""
 
     permissions: tuple[Permission, ...]
 
 
 @dataclass
 class Noticed(ReaderMessage):
-    """By whoever watches it."""
+    """A notice from the watch."""
 
     notice: Notice
 
 
 class Reader:
-    """Mutable: who watches the cluster that was read. `post` may be called from any thread."""
+    """Reads and watches one cluster. `post` may be called from any thread. Mutable: the watcher."""
 
     def __init__(self, opening: Opening, post: Callable[[Message], object]) -> None:
         self._opening = opening
         self._post = post
         self._watcher: ClusterWatcher | None = None
-        self._over = False  # nobody is to watch it (any more)
+        self._over = False  # no new watch is started
 
     def read(self, known: PlannedCluster | None) -> None:
-        """In a thread: it may take long, and loads much. `known`: what is shown, None before anything is."""
+        """Read in a thread: it may take long and loads much code. `shown_facts`: None before the first read."""
         threading.Thread(target=self._read, args=(known,), name="reader", daemon=True).start()
 
     def list_contexts(self, live: LiveClusterAccess) -> None:
-        """In a thread: the kubeconfig may be large."""
+        """List the contexts in a thread: the kubeconfig may be large."""
 
         def work() -> None:
             where = self._where()
@@ -126,7 +126,7 @@ class Reader:
         threading.Thread(target=work, name="contexts", daemon=True).start()
 
     def ask_rights(self, live: LiveClusterAccess, permissions: Sequence[Permission]) -> None:
-        """In a thread. Where it cannot be told, nothing is."""
+        """Check rights in a thread. If the check fails, no message is posted."""
 
         def work() -> None:
 
@@ -184,44 +184,44 @@ class Reader:
             return None
 
     def _watch(self, live: LiveClusterAccess, cluster: Cluster) -> None:
-        """Unless somebody does, or nobody may."""
+        """Start a watch unless one is active or forbidden."""
         if self._watcher is None and not self._over:
             self._watcher = ClusterWatcher(live.watch, cluster, self._noticed)
 
     def _noticed(self, notice: Notice) -> None:
-        """In the watcher's thread."""
+        """Called in the watcher's thread."""
         if isinstance(notice, WatchEnded):
             self._watcher, self._over = None, self._over or notice.forbidden
         self._post(Noticed(self._opening, notice))
 
 
-# Watches the cluster for what would be another plan: in a thread of its own, against what was last known of it.
+# The watch: a thread that reports changes that would change the plan.
 
 
 WAIT_S = 2.0
-"""So long news are waited for before it is looked whether somebody still wants them."""
+"""Time to wait for events before checking whether the watch is still needed."""
 
 
 @frozen
 class ClusterChanged:
-    """Something that matters is another thing than it was."""
+    """A relevant object has changed."""
 
 
 @frozen
 class WatchStarted:
-    """From now on, or again."""
+    """The watch has started, or is restored."""
 
 
 @frozen
 class WatchLost:
-    """Nobody answers; `said`: why."""
+    """The API server does not respond; `message` says why."""
 
     said: str
 
 
 @frozen
 class WatchEnded:
-    """It cannot be watched (any more); `said`: why. `forbidden`: no other try will change that."""
+    """The watch has ended; `message` says why. `forbidden`: a retry would not help."""
 
     said: str
     forbidden: bool
@@ -233,7 +233,7 @@ _Fact = TypeVar("_Fact", Pod, Budget, Node)
 
 
 class KnownObjects:
-    """Mutable: pods by UID, budgets by namespace and name, nodes by name, as they were told last."""
+    """The latest pods by UID, budgets by namespace and name, nodes by name. Mutable."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._pods = {pod.uid: pod for pod in cluster.pods}
@@ -241,7 +241,7 @@ class KnownObjects:
         self._nodes = {node.name: node for node in cluster.nodes}
 
     def take(self, news: News) -> bool:
-        """Whether it is news at all: the same as it was may be told again."""
+        """Apply an event; returns whether it changed anything: an unchanged object may be reported again."""
         match news:
             case PodIs(pod, _):
                 return _is(self._pods, pod.uid, pod)
@@ -266,7 +266,7 @@ class KnownObjects:
 
 def _is(known: dict[str, _Fact], key: str, fact: _Fact) -> bool:
     if known.get(key) == fact:
-        return False  # and the one that is known stays: what shows it has the same
+        return False  # the known object is kept: views that show it stay identical
     known[key] = fact
     return True
 
@@ -280,7 +280,7 @@ def _are(known: dict[str, _Fact], facts: Mapping[str, _Fact]) -> bool:
 
 
 class ClusterWatcher:
-    """Mutable. It watches from when it is made until it is closed; `told` is called from its thread."""
+    """Watches from its creation until it is closed; `on_notice` is called from its thread. Mutable."""
 
     def __init__(
         self, watch: Callable[[], AbstractContextManager[Field]], cluster: Cluster, told: Callable[[Notice], object]
@@ -301,7 +301,7 @@ class ClusterWatcher:
                     self._take(field.news(WAIT_S))
         except EksdocError as error:
             self._tell(WatchEnded(error.message, isinstance(error, Forbidden)))
-        except Exception as error:  # a bug here must not look like a cluster in which nothing changes
+        except Exception as error:  # a bug here must not look like an unchanged cluster
             self._tell(WatchEnded(as_bug(error), True))
 
     def _take(self, told: Iterable[News]) -> None:
@@ -309,7 +309,7 @@ class ClusterWatcher:
         for news in told:
             if isinstance(news, WatchInterrupted):
                 self._tell(WatchLost(news.said))
-            elif isinstance(news, WatchRestored | AllNodes):  # the first thing that is told: it is watched
+            elif isinstance(news, WatchRestored | AllNodes):  # the first event: the watch is active
                 self._tell(WatchStarted())
             changed = self._known.take(news) or changed
         if changed:

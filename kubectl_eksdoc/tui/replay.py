@@ -1,7 +1,7 @@
-"""A run that was written down, shown again on the screens of runs, with its time in the user's hands.
+"""Replay of a recorded run on the screens of runs, with control over its time.
 
-Belongs here: what is different where nothing is under way: keys that move in time, and what is not known.
-Never here: files, and how a recording is made of what is in them (`drain.run.replay`).
+Belongs here: differences to an active run: keys that move in time, and values that are not known.
+Never here: files, and building a recording from their contents (`drain.run.replay`).
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from .run.state import RunState, ScreenStage
 from .run.tables import RunHead, bar, log_line
 from .words import FittingText, dropped
 
-# What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
+# The summary of a recorded run: its end as recorded, and its longest parts.
 
 
 def outcome_of(recording: RunReplay) -> RunSummaryView:
     return RunSummaryView(page.ended(recording), tuple(page.figures(recording)), bad=not recording.whole)
 
 
-# What the screens are given when a run is shown again.
+# Options of a replay.
 
 
 @frozen
 class ShownRun:
-    """A run that is shown again: `path` is the file in which it was written down."""
+    """A run to replay: `path` is its recording."""
 
     recording: RunReplay
     path: str
@@ -52,11 +52,11 @@ class ShownRun:
     light: bool = False
 
 
-# A recorded run in the place of one that is under way, and its state: it goes on at a speed of its own.
+# A recorded run as an active run, and its state: it advances at an adjustable speed.
 
 
 _LONGEST_LOOK_S = 1.0
-"""A terminal that was suspended for an hour is not an hour further."""
+"""Maximum step of time: after a suspended terminal, the replay does not jump ahead."""
 
 _UNKNOWN = {
     ReplaySource.JOURNAL: "Not known: what pods waited for, and when each was gone. A journal has neither.",
@@ -65,13 +65,13 @@ _UNKNOWN = {
 
 
 class ReplayedRun:
-    """A `screen_ports.ActiveRun`. Mutable; nobody can wish anything of it any more."""
+    """A `screen_ports.ActiveRun`. It ignores requests. Mutable."""
 
     kind = RunKind.DRAIN
     view = None
 
     def __init__(self, recording: RunReplay, clock: Callable[[], float]) -> None:
-        """`clock`: seconds from anywhere."""
+        """`clock`: seconds since any moment."""
         self.replay = Replay(recording)
         self._recording = recording
         self._clock = clock
@@ -95,27 +95,27 @@ class ReplayedRun:
         return self.replay.speed
 
     def look(self) -> RunUpdate:
-        """Time goes on with it."""
+        """Advance the time, and return the update."""
         now_s = self._clock()
         self.replay.pass_by(min(max(now_s - self._looked_s, 0.0), _LONGEST_LOOK_S))
         self._looked_s = now_s
         return self.now()
 
     def now(self) -> RunUpdate:
-        """Where it is, however it came there."""
+        """The update at the current position, regardless of how it was reached."""
         news = self.replay.take()
         outcome = self._outcome if self.replay.at_end else None
         return RunUpdate(news.moments, self._recording.standing_at(self.replay.at_s), outcome, news.anew)
 
     def wish(self, wish: RunWish) -> None:
-        """It is over."""
+        """Ignored: the run is over."""
 
     def leave_alone(self, node: str) -> None:
-        """It is over."""
+        """Ignored: the run is over."""
 
 
 class ReplayState(RunState):
-    """Mutable: the run as it was at the place of `replay`."""
+    """The state of the run at the position of `replay`. Mutable."""
 
     def __init__(self, live: ReplayedRun) -> None:
         super().__init__(live)
@@ -149,7 +149,7 @@ class ReplayState(RunState):
 
     @property
     def pods_gone(self) -> str:
-        """``7 pods gone so far``; a journal knows that of nodes that are empty."""
+        """``7 pods gone so far``; a journal only knows that for nodes that are empty."""
         planned = self.recording.planned
         gone = f"{counted(self.chronicle.gone, 'pod')} gone so far"
         if planned is not None:
@@ -170,7 +170,7 @@ class ReplayState(RunState):
         return self.recording.details(at)
 
 
-# The keys of a run that is shown again: its time is moved, and nothing else.
+# The keys of a replay: they only move in time.
 
 
 JUMP_S = 10.0
@@ -181,10 +181,10 @@ _OWN = keys_of("replay")
 REPLAY_KEYS = (*_OWN[:-1], *(key for key in RUN_KEYS if key.id in _AS_LIVE), _OWN[-1])
 
 LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "hold", "back"))
-"""They say why they do nothing here."""
+"""These keys say why they have no effect here."""
 
 FIRST = frozenset(("ten-back", "ten-on", "begin", "end"))
-"""Their names: tables would scroll by them."""
+"""Key names with priority: otherwise tables would scroll with them."""
 
 _OVER = {
     "plan": "a replay has no plan: only what the run did was written down",
@@ -195,7 +195,7 @@ _NOTHING = "this shows a run again: nothing can be begun, stopped or given back 
 
 
 def why_not(key: KeyBinding, page: ScreenPage) -> str:
-    """One clause, "" where the key does what it says."""
+    """One clause; "" if the key has its effect."""
     if key not in REPLAY_KEYS:
         return _OVER.get(key.action, _NOTHING)
     return key.elsewhere(page)
@@ -210,7 +210,7 @@ def replay_foot(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:
     return tuple(Hint(*each) for each in (*parts, *(log if page is ScreenPage.LOG else [("6", "log")]), *more))
 
 
-# What the head of a replay says: where in its time it is, how far the run was then, what went wrong last.
+# The head of a replay: the position in time, progress at that time, and the last failure.
 
 
 _BAR = 16
@@ -239,7 +239,7 @@ def _identity(state: ReplayState) -> tuple[FittingText, ...]:
 
 
 def _line(state: ReplayState) -> tuple[FittingText, ...]:
-    """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar is of its time."""
+    """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar shows the time."""
     recording = state.recording
     done = bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR)
     nodes, gone, refusals = state.nodes_done, state.pods_gone, state.chronicle.refusals
@@ -252,7 +252,7 @@ def _line(state: ReplayState) -> tuple[FittingText, ...]:
 
 
 def _notice(state: ReplayState) -> tuple[str, Tone | None]:
-    """How it ended, else why nothing is asked for, else what went wrong last."""
+    """The end of the run, else why no requests are sent, else the last failure."""
     chronicle = state.chronicle
     if state.outcome is not None:
         sign, tone = state.outcome.sign
@@ -270,7 +270,7 @@ def _notice(state: ReplayState) -> tuple[str, Tone | None]:
 
 
 def _beside(state: ReplayState) -> str:
-    """What was planned, and whether the file is whole."""
+    """The planned duration, and whether the file is complete."""
     recording, parts = state.recording, []
     planned, dropped = recording.planned, len(recording.dropped)
     if planned is not None and planned.p50_s is not None:
@@ -281,14 +281,14 @@ def _beside(state: ReplayState) -> str:
     return " · ".join(parts)
 
 
-# A run that is shown again: the screen of a run, with keys that move in its time.
+# The screen of a replay: the screen of a run, with keys that move in time.
 
 
 _LOOK_S = 0.25
 
 
 class ReplayScreen(RunScreen):
-    """Mutable: where in its time it is."""
+    """Mutable: the position in time."""
 
     KEYS: ClassVar[tuple[KeyBinding, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
     FIRST: ClassVar[frozenset[str]] = FIRST
@@ -300,11 +300,11 @@ class ReplayScreen(RunScreen):
         self._path = path
 
     def on_mount(self) -> None:
-        """Textual calls that of the class above as well."""
+        """Textual also calls `on_mount` of the base class."""
         self.set_interval(_LOOK_S, self._look)
 
     def _look(self) -> None:
-        """What is at its end or stands still is as it was."""
+        """At the end or while paused, nothing changes."""
         if self._replayed.take(self._live.look()) or self._replayed.replay.moves:
             self.show()
 
@@ -368,25 +368,25 @@ class ReplayScreen(RunScreen):
         self._save("html", recording.run or "replay", page(recording, self.look))
 
     def do_help(self) -> None:
-        """Without the keys that only say why they do nothing."""
+        """Without the keys that have no effect here."""
         self.app.push_screen(HelpScreen(self.page, Keymap(REPLAY_KEYS)))
 
     def do_back(self) -> None:
-        """Out of the log, a node, and then the screens: nothing is under way."""
+        """Leave the log, then a node, then the application: no run is active."""
         if self.page is ScreenPage.LOG:
             super().do_back()
         elif not self.query_one(LivePage).closes_node():
             self.app.exit(0)
 
 
-# The application of ``kubectl eksdoc --replay``: one screen, and no cluster.
+# The application of ``kubectl eksdoc --replay``: one screen, without a cluster.
 
 
 class ReplayApp(FramedApp):
-    """`again` says what is shown."""
+    """`options` defines what is shown."""
 
     def __init__(self, again: ShownRun, clock: Callable[[], float] = monotonic) -> None:
-        """`clock`: seconds from anywhere."""
+        """`clock`: seconds since any moment."""
         super().__init__(ascii=again.ascii, plain=again.plain, light=again.light)
         self._path = again.path
         self._live = ReplayedRun(again.recording, clock)
@@ -397,5 +397,5 @@ class ReplayApp(FramedApp):
 
 
 def show_again(again: ShownRun) -> int:
-    """Until it is left; the exit code."""
+    """Run until the user leaves; returns the exit code."""
     return ReplayApp(again).run() or 0

@@ -1,4 +1,4 @@
-"""[!] What is hidden from whoever looks, what they may not do, and the roles that would allow it."""
+"""[!] Rights: kinds that are hidden from the user, actions that are denied, and the roles that would allow them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOOT = (
 
 
 class RightsScreen(Screen[None]):
-    """Mutable: what the cluster said when it was asked what we may do."""
+    """Mutable: the result of the check of rights."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     BINDINGS = [
@@ -72,7 +72,7 @@ class RightsScreen(Screen[None]):
 
     @on(LineTable.Moved)
     def _tell(self) -> None:
-        """Of the row under the cursor all that is not known without it, and what it means altogether."""
+        """Explain the effect of all missing rights, and of the right under the cursor."""
         table = self.query_one("#rights", LineTable)
         lines = budgets.rights_about(self._facts.cluster, self._needs, self.denied, self._view)
         if table.key is not None:
@@ -81,12 +81,12 @@ class RightsScreen(Screen[None]):
         self.query_one("#rights-about", Prose).show(lines)
 
     def learn(self, denied: budgets.Denied) -> None:
-        """What the cluster says that we may not do."""
+        """Set the denied rights."""
         self.denied = denied
         self.show()
 
     def learn_facts(self, facts: PlannedCluster, view: DrainView | None) -> None:
-        """It was read anew."""
+        """The cluster was read again."""
         self._facts, self._view = facts, view
         self.show()
 
@@ -107,7 +107,7 @@ class RightsScreen(Screen[None]):
         self.post_message(AskRights())
 
 
-# Why a key does nothing now: a key that is not available says so instead of being silent.
+# Reasons why a key has no effect now: an unavailable key reports its reason.
 
 
 _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
@@ -119,7 +119,7 @@ NO_CONTEXTS = "x: a dump and the demo have no other contexts"
 
 
 def why_not(key: KeyBinding, model: Model, page: ScreenPage) -> str:
-    """One clause, "" where the key does what it says."""
+    """One clause; "" if the key has its effect."""
     if key.action == "nothing":
         return "k9s kills with it, so here it does nothing, and nothing here deletes a pod"
     if elsewhere := key.elsewhere(page):

@@ -1,4 +1,4 @@
-"""The screen with all pages: what keys do to the choice, and to what is seen."""
+"""The plan screen: actions of keys on the selection and on the view."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ OPENS: dict[str, tuple[ScreenPage, bool]] = {
     "all-budgets": (ScreenPage.BUDGET, True),
     "all-waves": (ScreenPage.PODS, True),
 }
-"""Where enter leads, by the table; and whether the page is about the row."""
+"""The page that enter opens, by table; and whether the page is about the row."""
 
 
 _ROOMY_MENU = 75
-"""Columns in which all that can follow m has room in full words."""
+"""Minimum columns for the menu after m in full words."""
 
 _OF_THE_ROW = frozenset({"mark", "allow"})
-"""Actions that do something on some rows only."""
+"""Actions that have an effect only on some rows."""
 
 _AT_THE_DESK = frozenset({"dry_run", "run", "runs", "show_run"})
-"""Actions that need somebody who begins and carries out runs."""
+"""Actions that need a run controller."""
 
 
 class PlanScreen(LearningScreen):
-    """Mutable: whether the next key says what is marked, and where a range of marks begins."""
+    """Mutable: whether the next key selects what is marked, and where a range of marks begins."""
 
     CSS_PATH = SCREENS_CSS
 
@@ -62,7 +62,7 @@ class PlanScreen(LearningScreen):
         self._range_from: str | None = None
 
     def action_do(self, name: str) -> None:
-        """What the key of that id does; one that is not available says why."""
+        """Run the action of a key; a key without effect says why."""
         key = self.keymap.of(name)
         if reason := self.refusal(key):
             self.notify(f"{key.shown}: {reason}", timeout=6, markup=False)
@@ -78,7 +78,7 @@ class PlanScreen(LearningScreen):
             method = getattr(self, f"do_{key.action}")
             method(*(() if key.given is None else (key.given,)))
 
-    # What it does to the choice
+    # Edits of the selection
 
     def refusal(self, key: KeyBinding) -> str:
         reason = (
@@ -112,7 +112,7 @@ class PlanScreen(LearningScreen):
             self.app.screen.show(self.model)
 
     def do_mark_more(self) -> None:
-        """The key behind it says which."""
+        """The next key says which nodes to mark."""
         self._marking = True
         key = self.keymap.of("mark-more")
         in_brief = self.size.width < _ROOMY_MENU
@@ -120,7 +120,7 @@ class PlanScreen(LearningScreen):
         self._foot_bar.show(groups if in_brief else [Hint(key.shown, key.words), *groups])
 
     def action_mark_by(self, key: str) -> None:
-        """A click on one of them."""
+        """A click on a group of the menu."""
         self._marking = False
         self._mark_by(key)
 
@@ -140,7 +140,7 @@ class PlanScreen(LearningScreen):
         self.notify(said, timeout=3, markup=False)
 
     def do_compare(self) -> None:
-        """The first time it pins; on its own page it pins anew."""
+        """Pin the first plan; on its own page, pin the current plan."""
         if self.model.pinned is None or self.page is ScreenPage.WHAT_IF:
             self.model = replace(self.model, pinned=self.model.planned)
             self.notify("this plan is A now: what you change is compared with it", timeout=4)
@@ -150,7 +150,7 @@ class PlanScreen(LearningScreen):
             self._go(ScreenPage.WHAT_IF)
 
     def mark_next(self, drained: Collection[str]) -> None:
-        """After a run: the next group that is not up to date, without what was drained."""
+        """After a run: mark the next outdated group, without nodes that were drained."""
         found = edits.next_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
         if isinstance(found, str):
             self.notify(f"N: {found}", timeout=8, markup=False)
@@ -179,8 +179,8 @@ class PlanScreen(LearningScreen):
         self.show()
 
     def do_copy(self) -> None:
-        """What the foot says of it, and the next of several when it is pressed again; a fix in full, of budgets for
-        what has none only how much it is."""
+        """Copy the fix that the foot names; pressing the key again copies the next one. Fixes are shown in full,
+        budgets for unguarded workloads only by number."""
         page = self._of(self.page)
         fixes = page.copied
         if not fixes:
@@ -195,7 +195,7 @@ class PlanScreen(LearningScreen):
     def do_inspect(self) -> None:
         pod = self._of(self.page).pod
         if pod:
-            cast("Any", self.app).on_inspect_pod(InspectPod(pod))  # at once: the next key is for that panel
+            cast("Any", self.app).on_inspect_pod(InspectPod(pod))  # synchronously: the next key is for that panel
         else:
             self.notify("d: no pod is under the cursor", timeout=4)
 
@@ -216,7 +216,7 @@ class PlanScreen(LearningScreen):
             self.notify(f"there is no page {'before' if by < 0 else 'after'} this one", timeout=3)
 
     def do_last_page(self) -> None:
-        """There and back again."""
+        """Switch between the last two pages."""
         if self.before:
             last = self.before[-1]
             self._go(last.page, last.about)
@@ -247,7 +247,7 @@ class PlanScreen(LearningScreen):
             self._following().try_first(self.model.view)
 
     def do_by_hand(self, verb: str) -> None:
-        """Nothing is changed from here but by a run: the command is copied."""
+        """Copy the kubectl command: these screens change the cluster only by a run."""
         node, facts = self._node, self.model.facts
         if node is None or facts is None:
             self.notify(f"{verb}: the row under the cursor is no node", timeout=4)
@@ -266,7 +266,7 @@ class PlanScreen(LearningScreen):
             self.do_runs()
 
     def do_runs(self) -> None:
-        """Those of the cluster, whoever began them."""
+        """Show the runs of the cluster, started by any user."""
         facts = self.model.facts
         if self._following().under_way:
             self.notify("L: a run is under way: 5 shows it", timeout=6)
@@ -285,16 +285,16 @@ class PlanScreen(LearningScreen):
             self.back()
 
     def do_leave(self) -> None:
-        """Back to the nodes, and from there out: however many pages were visited, they are not gone through again."""
+        """Back to the nodes, then leave, without stepping through the visited pages."""
         if self.page is not ScreenPage.PLAN:
             self.do_back()
         else:
             self.app.run_worker(self.app.action_quit())
 
-    # Which key follows m, and what is typed after /
+    # The key after m, and the filter
 
     def takes(self, key: str) -> bool:
-        """m, and the key behind it: that does not do what it does alone."""
+        """Handle m and the key after it, whose own binding must not run."""
         if self._marking:
             self._marking = False
             self._mark_by(key)
@@ -305,8 +305,8 @@ class PlanScreen(LearningScreen):
         return True
 
     def _begins_to_mark(self, pressed: str) -> bool:
-        """On another page the key says why not, as any other. While nothing is read the key behind it does not do what
-        it would do alone: it is told then."""
+        """Whether the key starts marking. On another page it says why not, as any key does. Before the first read it
+        still takes the next key, and then reports the reason."""
         key = self.keymap.of("mark-more")
         return pressed in key.keys.split(",") and self.page in key.pages
 
@@ -341,7 +341,7 @@ class PlanScreen(LearningScreen):
         self.set_focus(self._of(self.page).table)
         self.show()
 
-    # What is typed behind the colon
+    # The prompt after the colon
 
     @on(AskLine.Changed, "#prompt")
     def _prompting(self, event: AskLine.Changed) -> None:
@@ -370,13 +370,13 @@ class PlanScreen(LearningScreen):
     def _moved(self, event: LineTable.Moved) -> None:
         event.stop()
         page = self._of(self.page)
-        if page in event.table.ancestors and event.key == event.table.key:  # else the cursor is elsewhere by now
+        if page in event.table.ancestors and event.key == event.table.key:  # otherwise the cursor has already moved on
             page.moved(event.table, event.key, self.model)
             self.show_foot()
 
     @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
-        """Enter opens, and never does anything."""
+        """Enter only opens pages; it never changes anything."""
         to, about = OPENS.get(event.table.id or "", (None, False))
         if to is None:
             return

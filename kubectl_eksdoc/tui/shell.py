@@ -1,4 +1,4 @@
-"""The screen with its pages: which one is seen, what it shows of the model, and the way back."""
+"""The plan screen with its pages: page switching, back and forward, head and foot."""
 
 from __future__ import annotations
 
@@ -51,14 +51,13 @@ _PAGES: dict[ScreenPage, type[PageOf]] = {
 
 
 class Shell(PaintedScreen):
-    """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
-    which one went back."""
+    """Mutable: the current model and page, and the stacks of pages for back and forward."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
 
     def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
-        """`read`: the cluster is to be read anew."""
+        """`read` starts a new read of the cluster."""
         super().__init__()
         self._opening = opening
         read_keys = keymap.read(keymap.of_plans(opening.keys))
@@ -90,7 +89,7 @@ class Shell(PaintedScreen):
         self.show()
 
     def show(self) -> None:
-        """All that depends on the model, of the page that is seen."""
+        """Update everything that depends on the model, for the visible page."""
         if not self._of(self.page).children:
             return  # it is being closed
         self.show_age()
@@ -110,15 +109,15 @@ class Shell(PaintedScreen):
             self._foot_bar.show(foot(self.page, keys, page.copies, page.marks))
 
     def refusal(self, key: KeyBinding) -> str:
-        """Why a key does nothing now, in a clause; "" where it does what it says."""
+        """Why a key has no effect now, in a clause; "" if it has its effect."""
         return ""
 
     def show_line(self) -> None:
-        """What is known of the plan."""
+        """Update the summary of the plan."""
         self._say(self._line, words.plan_line(self.model), " · ")
 
     def show_age(self) -> None:
-        """Whose cluster it is, and how old what is shown."""
+        """Update the cluster's identity and the age of the facts."""
         reads = self.model.reads
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
         self._say(self._identity, words.identity(self.model, self._opening.now(), self._badges()))
@@ -129,7 +128,7 @@ class Shell(PaintedScreen):
         return facts is not None and is_production(facts.cluster.identity, self._opening.production)
 
     def _badges(self) -> list[FittingText]:
-        """What one must know before any key: that a run is under way, or that nothing can be changed, and where."""
+        """Essential warnings: production, an active run, or read-only mode."""
         stage = getattr(self.app, "run_stage", "")
         badges = [words.PRODUCTION] if self.is_production else []
         if stage:
@@ -145,7 +144,7 @@ class Shell(PaintedScreen):
             line.show(parts, gap)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is typed, the letters are letters."""
+        """While the user types, letters are not bindings."""
         typing = action == "do" and isinstance(self.focused, Input)
         if typing and any(key.id in parameters for key in KEYS if key.action in TYPED_AFTER):
             return False
@@ -155,7 +154,7 @@ class Shell(PaintedScreen):
         return self._pages[page]
 
     def _go(self, page: ScreenPage, about: str = "") -> None:
-        """`about`: what of, where there is such a page of more than one."""
+        """`subject`: the subject of a page that exists for several subjects."""
         to = ScreenPlace(page, about)
         if to != self.place:
             self.before.append(self.place)
@@ -167,7 +166,7 @@ class Shell(PaintedScreen):
         return ScreenPlace(self.page, self.model.about)
 
     def visit(self, by: int) -> bool:
-        """To what was seen before (-1), or after it (1). False: there is nothing more there."""
+        """Go back (-1) or forward (1). False: there is no such page."""
         there, here = (self.before, self.after) if by < 0 else (self.after, self.before)
         if not there:
             return False
@@ -185,13 +184,13 @@ class Shell(PaintedScreen):
         self.query_one("#pages", ContentSwitcher).current = _id(to.page)
         self.show()
         table = self._of(to.page).table
-        self.set_focus(table, scroll_visible=False)  # at once: else the page is painted without it, and again
+        self.set_focus(table, scroll_visible=False)  # immediately: otherwise the page is painted twice
         if node is not None:
             table.go_to(node)
 
     @property
     def _node(self) -> str | None:
-        """Under the cursor; None where a row is no node."""
+        """The node under the cursor; None on a row without a node."""
         return self._of(self.page).node
 
 

@@ -1,4 +1,4 @@
-"""What is said where nothing could be read: of which cluster, what went wrong, what it may be, and what to do."""
+"""Texts of the error screen: which cluster, the error, possible causes, and remedies."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
 
 
 def headline(error: EksdocError, where: ClusterAddress | None) -> str:
-    """A sentence without its full stop, by the class of the error."""
+    """The headline, without a full stop, by class of the error."""
     who = f"Context {where.context}" if where is not None and where.context else "The cluster"
     return next((said for kind, said in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(who)
 
 
 def lines(model: Model, where: ClusterAddress | None, what: str, now: datetime) -> list[Line]:
-    """`what`: its headline."""
+    """`headline_text`: as from `headline`."""
     reads = model.reads
     told: list[Line] = [(f"✗ {sentences(what)}", Tone.BAD), ""]
     if where is not None and where.server not in reads.why:
@@ -51,7 +51,7 @@ def lines(model: Model, where: ClusterAddress | None, what: str, now: datetime) 
 
 
 def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
-    """Those that do something here, each with what."""
+    """The keys that have an effect here, with descriptions."""
     found = [("t ctrl+r", "try now"), ("q", "quit")]
     if command(model):
         found.insert(1, ("y", "copy the command"))
@@ -64,7 +64,7 @@ def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
 
 
 def command(model: Model) -> str:
-    """The first that helps, "" for none."""
+    """The first command of the remedy, "" for none."""
     lines = model.reads.remedy.split("\n")
     return next((line.strip() for line in lines if line.startswith(" ")), "")
 

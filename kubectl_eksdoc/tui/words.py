@@ -1,4 +1,4 @@
-"""The lines at the head of every screen: whose cluster it is, and the plan in a line."""
+"""Texts at the head of every screen: the cluster, and a summary of the plan."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .model import Model, ScreenReads, brief
 from .tables.budgets import closed
 from .tables.pods import cells, once_a_view
 
-# Parts of a line, and what becomes of them where there is too little room: the least important is shortened first.
+# Parts of a line, and how they are shortened where the width is short: the least important first.
 
 
 _LEAST = 12
-"""So much of a name is seen."""
+"""Minimum width of a shortened name."""
 
 
 @frozen
 class FittingText:
-    """`steps`: what takes its place, one after the other, "" for nothing; those of a higher rank come first. One
-    without steps stays. `badge`: it stands out by more than its colour, with a space on both sides."""
+    """`steps`: replacement texts in order, "" omits the part; steps of a higher rank are applied first. A part without
+    steps is never shortened. `badge`: emphasized beyond its colour, with a space on both sides."""
 
     text: str
     steps: tuple[tuple[int, str], ...] = ()
@@ -39,12 +39,12 @@ class FittingText:
 
 
 def dropped(text: str, rank: int, tone: Tone | None = None) -> FittingText:
-    """One that may be left out."""
+    """A part that may be omitted."""
     return FittingText(text, ((rank, ""),), tone)
 
 
 def fitted(parts: Sequence[FittingText], room: int, gap: str, look: Look) -> tuple[FittingText, ...]:
-    """As much of them as fits. If nothing can be left out any more, the longest is cut in its middle."""
+    """The parts shortened to `width`. If no step is left, the longest part is truncated in the middle."""
     kept = [_shown(part, look) for part in parts if part.text]
     while (excess := _length(kept, gap) - room) > 0:
         able = [at for at, part in enumerate(kept) if part.steps]
@@ -76,7 +76,7 @@ PRODUCTION = FittingText("PRODUCTION", tone=Tone.BAD, badge=True)
 
 
 def identity(model: Model, now: datetime, badges: Sequence[FittingText] = ()) -> tuple[FittingText, ...]:
-    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `badges` stand before the rest."""
+    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `badges` come first."""
     chosen = f"context {model.context}" if model.context else ""
     begin = FittingText("eksdoc", ((9, ""),), Tone.TITLE)
     if model.facts is None:
@@ -91,7 +91,7 @@ def identity(model: Model, now: datetime, badges: Sequence[FittingText] = ()) ->
         nodes = FittingText(f"{said} (! lists them)", ((10, said),), Tone.WARN)
     parts = [_version(who.server_version), dropped(who.region, 8), nodes]
     if model.old or model.reads.stale_since() is not None:
-        parts = []  # what is wrong matters more, and must fit
+        parts = []  # the error matters more, and must fit
     return (begin, *badges, FittingText(name, tone=Tone.TITLE), *parts, _age(model, now))
 
 
@@ -102,7 +102,7 @@ def _version(text: str) -> FittingText:
 
 
 def _age(model: Model, now: datetime) -> FittingText:
-    """Where it is fixed, the moment matters less than that it is."""
+    """The age of the facts. Of a fixed time, the fact that it is fixed matters more than the time."""
     said = how_old(model, now)
     doubtful = model.old or model.reads.stale_since() is not None
     if said.startswith("demo cluster"):
@@ -114,7 +114,7 @@ def _age(model: Model, now: datetime) -> FittingText:
 
 
 def rights(denied: Sequence[object] | None) -> FittingText:
-    """What a run needs and may not do; nothing as long as that was not asked."""
+    """Rights that a run lacks; empty until they were checked."""
     if denied is None:
         return FittingText("")
     if denied:
@@ -134,7 +134,7 @@ def how_old(model: Model, now: datetime) -> str:
         told = ", ".join(filter(None, (f"{age(passed)} old", reads.retry_in(now))))
         return f"as of {moment} UTC, {told}: ✗ {brief(reads.why)}"
     if reads.live and cluster.source is Source.DEMO and reads.done is not None and reads.stale_since() is None:
-        return f"demo cluster, read at {rfc3339(reads.done)}"  # by its own clock, as its log is
+        return f"demo cluster, read at {rfc3339(reads.done)}"  # by its own clock, like its log
     if not reads.live or reads.done is None:
         return data_age(cluster, now)
     return reads.said_of(now)
@@ -153,12 +153,12 @@ _SLOW = timedelta(seconds=3)
 
 
 _TURNED = -2
-"""Behind the words of what is not drained: only its number stays then."""
+"""The rank after the text of undrained nodes: then only their number is shown."""
 
 
 def plan_line(model: Model) -> tuple[FittingText, ...]:
     """``Plan 8 of 12 marked · ✗ 4 not drained · 4 waves · parallel 2 · about 4m47s (p95 9m10s) · grace of the pod``:
-    what is not drained and the time are never left out, what the user has turned is among the last."""
+    undrained nodes and the time are never omitted; settings that the user changed are omitted late."""
     marked, policy = len(model.choice.ask.marked), model.choice.ask.policy
     at = dropped(f"parallel {at_once(policy)}", _TURNED if policy.nodes_at_once else 2)
     stop = dropped(f"grace {grace(policy)}", 4 if policy.grace_seconds is None else _TURNED)
@@ -205,7 +205,7 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
 
 @once_a_view
 def _drained(view: DrainView) -> tuple[int, int]:
-    """How many nodes, in how many waves."""
+    """The number of drained nodes, and of waves."""
     return sum(target.order > 0 for target in view.targets), len(set(view.wave_of.values()))
 
 
@@ -214,7 +214,8 @@ def _of_marked(drained: int, marked: int) -> FittingText:
 
 
 def _supposed(view: DrainView) -> tuple[FittingText, ...]:
-    """A plan of what is not so says that first, then what it allows that kubectl drain refuses by itself."""
+    """Badges of a hypothetical plan: assumed fixes first, then flags that allow evictions which kubectl drain refuses
+    by default."""
     fixed = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
     allows = ", ".join(in_brief(code) for code, _, _ in allowed_by(view.plan.policy))
     return (
@@ -224,7 +225,7 @@ def _supposed(view: DrainView) -> tuple[FittingText, ...]:
 
 
 def _without_plan(model: Model, marked: int) -> FittingText | None:
-    """Why there is none."""
+    """Why there is no plan."""
     if model.trouble:
         return FittingText(f"✗ {model.trouble}", tone=Tone.BAD)
     if model.old:
@@ -247,7 +248,7 @@ def _without_plan(model: Model, marked: int) -> FittingText | None:
 
 
 def _closed(model: Model) -> tuple[FittingText, ...]:
-    """How many budgets allow nothing now: their table has no room on a small terminal."""
+    """The number of budgets that allow no eviction now: their table is not visible on a small terminal."""
     if model.facts is None or model.old or model.trouble:
         return ()
     if not (count := sum(status_of(each) is not None for each in closed(model.facts.cluster))):

@@ -1,6 +1,5 @@
-"""The composition root: which implementation stands behind each port.
+"""The composition root: selects the implementation behind each port.
 
-Belongs here: what a command needs of the world, put together.
-Never here: a decision of a command; imports of edges outside of functions, because what one source needs (an SDK,
-decoding) must not cost another one its start-up.
+Belongs here: the outside of a command, assembled. Never here: decisions of a command; imports of edge packages outside
+of functions, because the dependencies of one source (an SDK, decoding) must not slow down the start of another.
 """

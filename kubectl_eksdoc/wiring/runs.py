@@ -1,4 +1,4 @@
-"""What runs, changes and probes have of the live cluster and of this machine, but for the lock of a run."""
+"""Implementations for runs, changes and probes on the live cluster and this machine, except for the lock of a run."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ JOURNAL_NAMESPACE = "kube-system"
 
 @frozen
 class JournalLocation:
-    """Where a run (its id, "" for none in particular) is written down and locked: a namespace of the cluster, and a
-    folder by the environment and home of whoever runs it. `who` and `host` name them to others."""
+    """Where a run (its id, "" for none in particular) is journaled and locked: a namespace of the cluster, and a folder
+    by the environment and home of the user. `user` and `host` identify the run's process to other clients."""
 
     run: str
     who: str
@@ -52,39 +52,41 @@ class JournalLocation:
 
 
 def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> JournalLocation:
-    """For whoever runs this process, on this machine."""
+    """Return the location for the user of this process, on this machine."""
     import getpass
     import socket
 
     try:
         who = environ.get("USER") or getpass.getuser()
-    except (KeyError, OSError, ImportError):  # a container's user may have no name
+    except (KeyError, OSError, ImportError):  # the user of a container may have no name
         who = f"user-{os.getuid()}" if hasattr(os, "getuid") else "somebody"
     home = environ.get("HOME") or os.path.expanduser("~")
     return JournalLocation(run, who, socket.gethostname(), environ, home, namespace)
 
 
 def new_run_id(now: datetime) -> str:
-    """``20261120-193005-4f2a``: by its beginning in UTC, and unlike any other of that second."""
+    """``20261120-193005-4f2a``: the start in UTC, and a random suffix that makes it unique."""
     import secrets
 
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 SILENCE_S, CONNECT_S = 15.0, 5.0
-"""What a run writes is waited for less long than its lock is held: it is written again, or given up in time."""
+"""Timeouts of a run's writes, shorter than the lease of its lock: a write is repeated, or given up in time."""
 
 KEPT_S = 75.0
-"""So long an entry of the journal is tried to be written: longer than the lock is held, which ends the tries where
-nobody answers at all. It is held again then, or lost, and both are known better than the effect on an entry."""
+"""How long writing a journal entry is retried: longer than the lease of the lock, which ends the retries if the
+server does not respond at all. The lock is then held again, or lost; both are known better than whether an entry was
+written."""
 
 REFUSED_S = 30.0
-"""So long credentials or rights must be refused until a run believes it: who checks them may be away for a moment."""
+"""How long credentials or permissions must be refused until a run gives up: the authenticator may be unavailable for a
+moment."""
 
 
 @frozen
 class Hooks:
-    """What a shell of this machine runs before and after a wave, by `Hook.when`; each may take `timeout_s`."""
+    """Shell commands of this machine before and after a wave, by `Hook.when`; `timeout_s` applies to each."""
 
     commands: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 600.0
@@ -92,7 +94,7 @@ class Hooks:
 
 @contextmanager
 def open_watch(connection: Connection) -> Iterator[Field]:
-    """A field on which nothing is done: it tells what changes.
+    """Open a backend that only watches.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -105,7 +107,7 @@ def open_watch(connection: Connection) -> Iterator[Field]:
 
 
 def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
-    """All runs that the cluster has a journal of, to look at and to ask something of.
+    """Open all runs whose journals are in the cluster, to read them and to send requests to their leaders.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -120,8 +122,8 @@ def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
 
 
 def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -> dict[str, Entries]:
-    """Journals of the latest runs from this machine, by their ids, of the cluster with this uid; those that cannot be
-    read are left out."""
+    """Return journals of the latest runs of this machine, by run id, for the cluster with this UID; unreadable ones are
+    left out."""
     from kubectl_eksdoc.host.journals import read_run, runs, runs_folder
     from kubectl_eksdoc.model.journal import RunStarted
 
@@ -129,7 +131,7 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
     try:
         folder = runs_folder(environ, environ.get("HOME", ""))
         names = runs(folder) if cluster else ()
-    except LocalJournalError:  # a plan needs none of them
+    except LocalJournalError:  # a plan can do without them
         return found
     for run in reversed(names):
         try:
@@ -144,7 +146,8 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
 
 
 def open_trial(connection: Connection) -> DryRunField:
-    """
+    """Open server-side dry runs.
+
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
@@ -154,10 +157,10 @@ def open_trial(connection: Connection) -> DryRunField:
 
 
 def pod_report(connection: Connection, pod: str) -> PodReport:
-    """What the cluster says of that pod (``namespace/name``) now.
+    """Return the present state of a pod (``namespace/name``).
 
     Raises:
-        ConfigError, ClusterError: the kubeconfig cannot be used, or nobody answers.
+        ConfigError, ClusterError: the kubeconfig cannot be used, or the cluster cannot be reached.
     """
     from kubectl_eksdoc.kube.inside_pods import LivePodReader
 
@@ -166,7 +169,7 @@ def pod_report(connection: Connection, pod: str) -> PodReport:
 
 
 def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permission, ...]:
-    """Those of `asked` that the cluster says we do not have.
+    """Return the requested permissions that the user does not have.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -177,11 +180,11 @@ def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permiss
 
 
 def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Review, ...]:
-    """What the cluster says of each of `asked`.
+    """Return the cluster's review of each permission.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
-        Unauthorized, Forbidden: the cluster does not let us ask.
+        Unauthorized, Forbidden: the cluster refuses the review.
     """
     from kubectl_eksdoc.kube import requests
 
@@ -189,7 +192,7 @@ def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Revie
 
 
 def events_file(keeping: JournalLocation) -> str:
-    """In which this machine keeps what the run tells for a replay. Raises JournalError: there is no folder."""
+    """Return the file of this machine with the run's recorded events. Raises JournalError: there is no folder."""
     from kubectl_eksdoc.host.journals import EVENTS, runs_folder
 
     return str(runs_folder(keeping.environ, keeping.home) / f"{keeping.run}{EVENTS}")
@@ -203,7 +206,7 @@ def add_events(keeping: JournalLocation, text: str) -> None:
 
 
 def sender_of(connection: Connection) -> ApiWriter:
-    """For what a run writes down: it does not wait for long.
+    """Return the writer of a run's journal and changes, with short timeouts.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -217,11 +220,11 @@ def sender_of(connection: Connection) -> ApiWriter:
     return ApiWriter(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
 
 
-# What carries a change out, or measures something: edges of the live cluster, and journals on this machine.
+# Implementations for changes and measurements: edges of the live cluster, and journals on this machine.
 
 
 def journal_of(keeping: JournalLocation) -> ChangeJournalFile:
-    """Of the change that `keeping` names.
+    """Return the journal file of a change.
 
     Raises:
         LocalJournalError: there is no folder for it.
@@ -232,14 +235,14 @@ def journal_of(keeping: JournalLocation) -> ChangeJournalFile:
 
 
 def saved_change(keeping: JournalLocation) -> SavedChange:
-    """The one that `keeping` names. Raises LocalJournalError: this machine has no journal of it."""
+    """Return a journaled change. Raises LocalJournalError: this machine has no journal of it."""
     from kubectl_eksdoc.host.journals import changes_folder, read_change
 
     return read_change(changes_folder(keeping.environ, keeping.home), keeping.run)
 
 
 def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[SavedChange, ...]:
-    """The latest first, so many. Raises LocalJournalError: it cannot be told which there are."""
+    """Return at most `max_changes` changes, the latest first. Raises LocalJournalError: they cannot be listed."""
     from kubectl_eksdoc.host.journals import change_ids, changes_folder, read_change
     from kubectl_eksdoc.model.change_journal import SavedChange
 
@@ -254,13 +257,14 @@ def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[Sav
 
 
 def pods_now(reader: Callable[[], ClusterReader]) -> tuple[Pod, ...] | Unknown:
-    """What forbids to list them is why they are unknown. Raises ClusterError: the cluster cannot be talked to."""
+    """Return the pods; Unknown with the reason if they must not be listed. Raises ClusterError: the cluster cannot be
+    reached."""
     cluster = reader().read((kinds.PODS,))
     read = cluster.read_of(kinds.PODS)
     return cluster.pods if read.known else Unknown(read.detail, "list pods")
 
 
-# What is asked of a live cluster. Everything may raise ConfigError: the kubeconfig cannot be used.
+# Connections to a live cluster. Every function may raise ConfigError: the kubeconfig cannot be used.
 
 
 def _patience() -> RetryPolicy:
@@ -270,7 +274,7 @@ def _patience() -> RetryPolicy:
 
 
 def _pinned(connection: Connection) -> ApiAccess:
-    """The same cluster and user from now on."""
+    """Pin cluster and user for all later requests."""
     from kubectl_eksdoc.kube.config import connect, pinned
     from kubectl_eksdoc.kube.target import of_this_process
 
@@ -292,7 +296,7 @@ def node_classes_of(connection: Connection) -> LiveNodeClasses:
     from kubectl_eksdoc.kube.target import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
 
-    access = connect(connection, of_this_process())  # what is patched is of the cluster that is read
+    access = connect(connection, of_this_process())  # patches go to the same cluster as reads
     return LiveNodeClasses(Transport(access, _patience()), ApiWriter(Exchanges(access, _patience(), real_timing())))
 
 
@@ -303,7 +307,7 @@ def open_placing(connection: Connection) -> PlacingGround:
 
 
 def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MARKS) -> ProbeNamespace:
-    """For short-lived pods of ours; `marks`: of what runs there."""
+    """Open the namespace for short-lived probe pods; `labels`: the labels of those pods."""
     from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
     from kubectl_eksdoc.kube.requests import real_clock
 
@@ -311,7 +315,7 @@ def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MAR
 
 
 def open_dns(connection: Connection) -> Dns:
-    """CoreDNS, as a measurement needs it."""
+    """Open CoreDNS for a measurement."""
     from kubectl_eksdoc.kube.requests import real_clock
     from kubectl_eksdoc.kube.single_objects import CoreDns
 
@@ -319,7 +323,7 @@ def open_dns(connection: Connection) -> Dns:
 
 
 def identity_of(connection: Connection, wanted: AwsRequest) -> Identity:
-    """By the kubeconfig and the flags alone: nobody is asked."""
+    """Return the cluster's identity from the kubeconfig and the flags alone; no request is sent."""
     from kubectl_eksdoc.kube.identity import aws_access, identify
     from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.target import of_this_process
@@ -330,11 +334,11 @@ def identity_of(connection: Connection, wanted: AwsRequest) -> Identity:
     return told.called(access.cluster, access.region)
 
 
-# What goes with it.
+# Identifiers
 
 
 def new_probe_id() -> str:
-    """Unlike any other's in that namespace; part of names."""
+    """Return an id that is unique in the namespace; it is part of object names."""
     import secrets
 
     return secrets.token_hex(4)

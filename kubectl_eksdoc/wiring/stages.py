@@ -1,4 +1,4 @@
-"""Simulated clusters: a stage to rehearse on, or a server."""
+"""Simulated clusters: for a rehearsal, or behind an API server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Faults:
-    """What is to go wrong on purpose, as users write it (``slow=2s@5%``), and the seed of its chance."""
+    """Requested faults, as users write them (``slow=2s@5%``), and the seed of the random numbers."""
 
     texts: tuple[str, ...] = ()
     seed: int = 0
@@ -30,10 +30,10 @@ class Faults:
 def open_stage(
     source: SourceChoice, connection: Connection, progress: Progress | None = None, faults: Faults = Faults()
 ) -> SimulatedCluster:
-    """What the user chose, read, and its objects on a stage of their own: nothing there touches what was read.
+    """Read the chosen source and load its objects into a simulated cluster; the source is not changed.
 
     Raises:
-        as `open_reader`, and as reading does; UsageError: a fault is of a node that is not there.
+        as `open_reader`, and as reading does; UsageError: a fault names a node that does not exist.
     """
     from kubectl_eksdoc.embedded.stage import stage_of
     from kubectl_eksdoc.model import kinds
@@ -57,9 +57,9 @@ def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
 
 @frozen
 class Serving:
-    """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
-    when serving is over). `ready` is called with its path and the server's address, `note` with what users should know
-    of what is served; `pace`: how long pods take."""
+    """`speed`: virtual seconds per second. The kubeconfig is written to `kubeconfig_out` ("": a temporary file, removed
+    at the end). `ready` is called with its path and the server's address, `note` with remarks for users;
+    `kubelet_times` returns pod start and stop times."""
 
     speed: float
     kubeconfig_out: str
@@ -70,10 +70,10 @@ class Serving:
 
 
 def serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
-    """Serve the simulated cluster until the user interrupts, the terminal is closed, or the program is told to end.
+    """Serve the simulated cluster until the user interrupts, the terminal is closed, or the process is told to end.
 
     Raises:
-        KeyboardInterrupt: the user insists.
+        KeyboardInterrupt: the user interrupts again.
         as `served`.
     """
     from kubectl_eksdoc.host.processes import told_to_end
@@ -87,8 +87,8 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
 def served(
     source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving, tells_speed: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """The simulated cluster, served while it is open: the path of a kubeconfig, and the server's address. Its version
-    `tells_speed` to clients whose clock is not as fast.
+    """Serve the simulated cluster while it is open; yields the path of a kubeconfig, and the server's address. With
+    `tells_speed` the server version contains the speed, for clients whose clock is slower.
 
     Raises:
         as `open_stage`; UsageError: the kubeconfig cannot be written.
@@ -122,7 +122,7 @@ def served(
     version = played(version_of(observed), how.speed if tells_speed else 1.0)
     named = replace(observed, identity=replace(observed.identity, server_version=version))
     api = api_of(named, loaded, how.pace(observed), users, how.speed, time.monotonic, troubled, services, how.note)
-    over = Event()  # who sleeps for a fault does not hold up the end
+    over = Event()  # sleeps of injected faults do not delay the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = stage.kubeconfig({user.name: server.url(token) for token, user in users.items()})
         try:
@@ -135,5 +135,5 @@ def served(
         finally:
             over.set()
             if not how.kubeconfig_out:
-                with suppress(FileNotFoundError):  # whoever took it away already
+                with suppress(FileNotFoundError):  # already removed by another process
                     os.unlink(path)

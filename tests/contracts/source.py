@@ -1,4 +1,4 @@
-"""The project's own source as these tests see it: files, modules, syntax trees, import contracts."""
+"""The source of this project for the contract tests: files, modules, syntax trees, import contracts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def text(path: Path) -> str:
 
 
 def tree(path: Path) -> ast.Module:
-    """Not kept: with some thousand trees in memory, each garbage collection takes longer than parsing them again."""
+    """Not cached: with some thousand trees in memory, each garbage collection takes longer than parsing them again."""
     return ast.parse(text(path), str(path))
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What the rules of the house ask of a file. Of a function its name and length, of a call its line and text."""
+    """The facts about a file that the house rules need: of a function its name and length, of a call its line and
+    text."""
 
     docstring: str
     modules: frozenset[str]
@@ -47,7 +48,8 @@ class Outline:
 
 @cache
 def outline(path: Path) -> Outline:
-    """Each file is parsed once for all rules, and of a syntax tree only statements are visited, unless it may sleep."""
+    """Each file is parsed once for all rules, and only the statements of its syntax tree are visited, unless it may
+    sleep."""
     module = tree(path)
     modules: set[str] = set()
     functions = []
@@ -65,7 +67,7 @@ def outline(path: Path) -> Outline:
 
 
 def _statements(top: ast.AST) -> Iterator[ast.AST]:
-    """All below `top`, in branches and functions too; no expression has one inside."""
+    """All statements below `top`, in branches and functions too; no expression has one inside."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(top, part, ()):
             yield node
@@ -86,13 +88,13 @@ def _calls(module: ast.Module) -> tuple[list[tuple[int, str, float]], list[tuple
 
 
 def first_sentence(path: Path) -> str:
-    """What the file says of itself, up to the first empty line; "" for nothing. Read without a syntax tree."""
+    """The docstring of the file up to the first empty line; "" without one. Read without a syntax tree."""
     found = re.match(r'(?:#[^\n]*\n|\s)*"""(.*?)(?:"""|\n\n)', text(path), re.DOTALL)
     return found[1] if found else ""
 
 
 def name(path: Path) -> str:
-    """``kubectl_eksdoc/model/nodes.py``: how a failure names a file."""
+    """The file in the message of a failure: ``kubectl_eksdoc/model/nodes.py``."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
 
 
@@ -105,7 +107,7 @@ def contracts() -> dict[str, configparser.SectionProxy]:
 
 
 def lint_imports(folder: Path) -> tuple[int, str]:
-    """Run the import contracts of `folder`/setup.cfg; the exit code, and the text with each space once."""
+    """Run the import contracts of `folder`/setup.cfg; the exit code, and the output with runs of spaces made one."""
     done = subprocess.run(
         [sys.executable, "-c", _LINT, "--no-logo", "--no-cache"],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""What is handed out: the source archive is a whole clone. The wheel is in `tests.tools.test_release`."""
+"""Release archives: the source archive is a complete clone. The wheel is in `tests.tools.test_release`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
 
-BUILDER = (70, 1)  # of setuptools, as the test extra asks for
+BUILDER = (70, 1)  # of setuptools, as the test extra requires
 NOT_OURS = (".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "out", ".*_cache", ".hypothesis")
 TOPS = (
     ".ci",
@@ -56,7 +56,7 @@ SINGLE = (
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """By name without the archive's folder, the mode of each file."""
+    """The mode of each file, by its name without the folder of the archive."""
     if tuple(int(part) for part in importlib.metadata.version("setuptools").split(".")[:2]) < BUILDER:
         needed.missing("setuptools 70.1 or newer")
     top = tmp_path_factory.mktemp("archives")
@@ -80,7 +80,7 @@ def _generated(path: Path) -> bool:
 
 
 def test_every_file_of_the_package_and_every_folder_is_named_to_be_packed() -> None:
-    """What the archives hold is seen only when they are made, which takes long."""
+    """The content of an archive is known only once it is built, which takes long."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     patterns = config["options.package_data"][PACKAGE.name].split()

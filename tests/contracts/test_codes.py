@@ -1,4 +1,4 @@
-"""Finding codes and their texts: the package names only those that have a record, and each record is used by a rule."""
+"""Finding codes and their texts: the package uses only codes that have a record, and a rule uses each record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.contracts.source import PACKAGE, files, name, text
 
 MAKER = PACKAGE / "model" / "findings.py"
 OTHERS = frozenset({"severity", "remedy", "root_cause"})
-"""What `Finding.of` is given by name besides the values of its texts."""
+"""Keyword arguments of `Finding.of` that are not values of its texts."""
 
 
 @cache
@@ -32,7 +32,7 @@ def _of(path: Path) -> tuple[ast.FunctionDef | ast.Call, ...]:
 
 @cache
 def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
-    """Of the package, with where they stand."""
+    """The functions and calls of the package, with their places."""
     return tuple(
         (f"{name(path)} line {node.lineno}", node)
         for path in files(PACKAGE)
@@ -45,7 +45,7 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
 
 
 def _last_name(call: ast.Call) -> str:
-    """Of the function that is called: ``of`` of ``Finding.of``, "" of one without a name."""
+    """The last part of the name of the called function: ``of`` for ``Finding.of``, "" for a call without a name."""
     return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
 
 
@@ -66,9 +66,9 @@ def calls(function: str) -> Sequence[tuple[str, ast.Call]]:
 def asked(
     maker: str = "Finding.of", kind: str = "TextName", passed: str = "text"
 ) -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
-    """Calls of `maker`, and of functions with such a `kind` that hand it on, as ``link.fails``: where they stand, the
-    texts that they ask for, and the names of what they are given, or give, beside the values of these. What is `passed`
-    on has that name."""
+    """Calls of `maker`, and of functions with such a `kind` that pass it on, such as ``link.fails``: their places, the
+    texts that they use, and the names of their arguments or values, apart from the values of the texts. An argument in
+    `passed` has that name."""
     found = [(at, call, named(call), OTHERS) for at, call in calls(maker) if ast.unparse(call.args[0]) != passed]
     makers: dict[tuple[str, bool, str], tuple[int, frozenset[str]]] = {}
     for at, node in functions_and_calls():
@@ -95,7 +95,7 @@ def asked(
 
 
 def _place(at: str, function: str) -> str:
-    """Where a function of that name is one and the same: its file, or its package."""
+    """The scope in which a function name is unique: its file, or its package."""
     file = at.split()[0]
     package, _, rest = file.removeprefix("kubectl_eksdoc/").partition("/")
     shown = rest.startswith(("report", "command"))
@@ -103,7 +103,7 @@ def _place(at: str, function: str) -> str:
 
 
 def of_clauses() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
-    """As `asked`, those of `clause`; one that several codes share has no code before the slash."""
+    """As `asked`, for calls of `clause`; a clause that several codes share has no code before the slash."""
     return tuple(
         (at, call, tuple(each if each in clauses() else f"/{each.partition('/')[2]}" for each in names), others)
         for at, call, names, others in asked("clause", "ClauseName", "asked")
@@ -111,7 +111,7 @@ def of_clauses() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]],
 
 
 def named(call: ast.Call) -> tuple[str, ...]:
-    """What it asks for: one, or one of some by conditions."""
+    """The texts of a call: one, or several with a conditional expression."""
     return tuple(_named(call.args[0]))
 
 
@@ -145,13 +145,13 @@ def texts(part: str = "texts") -> dict[str, Mapping[str, Any]]:
 
 
 def clauses() -> dict[str, Mapping[str, Any]]:
-    """As texts, those that several codes share by ``/name``."""
+    """The clauses as texts; those that several codes share begin with a slash: ``/name``."""
     every = {**texts("clauses"), **{f"/{each}": told for each, told in written()["clauses"].items()}}
     return {each: {"severity": "", "message": told} for each, told in every.items()}
 
 
 def takers() -> Mapping[str, int]:
-    """Functions that take the name of a code, with where it stands among what they are given."""
+    """Functions that take the name of a code, with the position of that parameter."""
     found = {}
     for _, node in functions_and_calls():
         if isinstance(node, ast.FunctionDef):
@@ -162,7 +162,8 @@ def takers() -> Mapping[str, int]:
 
 
 def given() -> Iterator[tuple[str, str]]:
-    """Names of codes that functions of `check` are given, with where; by name those of ``partial(judge, code="x")``."""
+    """Names of codes that are passed to functions of `check`, with their places; as keywords those of ``partial(judge,
+    code="x")``."""
     for taker, index in (*takers().items(), ("partial", -1)):
         for at, call in calls(taker):
             named = [each.value for each in call.keywords if each.arg == "code"]
@@ -256,7 +257,7 @@ KEYS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "text": (frozenset({"status", "message"}), frozenset({"severity", "missing", "remedies"})),
     "remedy": (frozenset({"text"}), frozenset({"command", "when", "if", "unless"})),
 }
-"""Those that have to be there, and those that may."""
+"""The required keys, and the optional keys."""
 WORDS = {
     "area": {each.value for each in Area} | {"disruption"},
     "gate": {each.value for each in Gate},
@@ -270,11 +271,11 @@ WORDS = {
 
 
 TYPES = {"needs": list, "asks": list, "remedies": list, "texts": dict, "clauses": dict}
-"""Of all other keys: text."""
+"""All other keys are texts."""
 
 
 def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]:
-    """What `Finding.of` and `Code.of` would leave out without a word, or find out where a user is."""
+    """Keys that `Finding.of` and `Code.of` would ignore, or report only at run time."""
     required, may = KEYS[kind]
     yield from (f"its {kind} has no {key}" for key in sorted(required - record.keys()))
     yield from (f"its {kind} has {key}, which nothing reads" for key in sorted(record.keys() - required - may))
@@ -305,7 +306,7 @@ def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]
 
 
 def _alternatives(more: str) -> int:
-    """By the | outside of braces."""
+    """The parts between | outside of braces."""
     outer = re.sub(r"\{[^{}]*\}", "", more)
     return _alternatives(outer) if outer != more else more.count("|") + 1
 
@@ -316,14 +317,14 @@ def test_each_record_is_whole() -> None:
 
 
 def test_each_remedy_is_a_sentence() -> None:
-    """It may end with a value that is copied, or with an address of a command that is; each alternative ends it."""
+    """It may end with a value that is copied, or with the address of a command; each alternative ends it."""
     own = (each for text in texts().values() for each in text.get("remedies", ()))
     told = [each["text"] for each in (*own, *written()["remedies"].values())]
     assert [each for each in told if not re.fullmatch(r"(?=[A-Z{\"-]).*(?:[.:?|]\}*|\{\w+\}|api/token)", each)] == []
 
 
 def test_what_is_not_known_reads_as_a_sentence() -> None:
-    """ "how old a kubelet is is not known"."""
+    """For example: how old a kubelet is is not known."""
     assert [name for name, each in clauses().items() if re.search(r"\b(is|are),?$", each["message"])] == []
 
 
@@ -364,7 +365,7 @@ _NO_CODES = frozenset({"addon-diff", "dns-autoscaler"})
 
 
 def compared(module: ast.Module) -> Iterator[str]:
-    """What names of codes are compared with, and whatever else is written as those of the features are."""
+    """Names that codes are compared with, and other texts in the form of the codes of features."""
     constants = {
         target.id: each.value
         for each in module.body
@@ -384,7 +385,7 @@ def compared(module: ast.Module) -> Iterator[str]:
 
 
 def test_a_code_is_compared_with_names_that_have_a_record() -> None:
-    """Another name is a comparison that is never true, and what it decides is silently not so."""
+    """A comparison with another name is never true, so its branch is silently never taken."""
     known = records().keys() | written()["remedies"].keys() | _NO_CODES
     wrong = [
         f"{name(path)}: {each}"

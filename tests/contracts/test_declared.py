@@ -17,7 +17,7 @@ from tests.contracts.source import PACKAGE, ROOT, files, outline
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg", encoding="utf-8")
 
-# The pool, its errors and its authorities are the official client's own: it names the versions that fit. Only type
+# The pool, its errors and its CAs come from the official client, which pins their versions. Only type
 # checkers import typing_extensions.
 COMES_WITH = {
     "urllib3": "kubernetes",
@@ -34,7 +34,7 @@ def normal(name: str) -> str:
 
 
 def names(lines: str) -> set[str]:
-    """The distributions that requirement lines name."""
+    """The distributions in requirement lines."""
     found = (re.match(r"\s*([A-Za-z0-9._-]+)", line.partition("#")[0]) for line in lines.splitlines())
     return {normal(match.group(1)) for match in found if match}
 
@@ -45,7 +45,7 @@ TEST = names(CONFIG["options.extras_require"]["test"])
 
 @cache
 def brought() -> dict[str, set[str]]:
-    """Which distributions bring each module; that of Python 3.10's library knows only those with a top_level.txt."""
+    """The distributions that provide each module; the library of Python 3.10 finds only those with a top_level.txt."""
     found: dict[str, set[str]] = {}
     for one in distributions():
         for module in set(_MODULE.findall(one.read_text("RECORD") or "")):
@@ -54,11 +54,11 @@ def brought() -> dict[str, set[str]]:
 
 
 _MODULE = re.compile(r"^([^/,]+?)(?:/[^,]*)?\.py,", re.MULTILINE)
-"""The first part of the path of each .py file in a RECORD; reading its lines as paths takes ten times as long."""
+"""The first part of the path of each .py file in a RECORD; parsing its lines as paths takes ten times as long."""
 
 
 def imported(paths: Iterable[Path]) -> set[str]:
-    """The distributions whose modules `paths` import, the standard library and our own folders left out."""
+    """The distributions whose modules `paths` import, without the standard library and the folders of this project."""
     modules = set[str]().union(*(outline(path).modules for path in paths))
     ours = {
         "kubectl_eksdoc",

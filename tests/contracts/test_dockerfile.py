@@ -1,4 +1,4 @@
-"""What can be told of the image without building it: who runs in it, where it comes from, and that it is this tool."""
+"""Properties of the image that need no build: its user, its base image, and its content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tools import deployment, registry
 
 
 def instructions() -> list[tuple[str, str]]:
-    """(FROM, what follows it), lines that go on put together."""
+    """(FROM, the instructions after it), with continued lines joined."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = (line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
@@ -63,7 +63,7 @@ def test_nothing_comes_from_anywhere_but_pinned() -> None:
 
 
 def test_it_is_of_this_version() -> None:
-    """``make image`` says which, and calls it as ``--in-cluster`` does."""
+    """``make image`` sets the version, and uses the image name of ``--in-cluster``."""
     assert every("ARG")[1:] == ["VERSION=unknown"]
     make = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert '--build-arg "VERSION=$(RELEASED)" --tag "kubectl-eksdoc:$(RELEASED)"' in make

@@ -1,5 +1,5 @@
-"""Every finding says what to do: the texts of every code that fails or is not known have a remedy, whatever the values
-that fill them, or the rule that gives the code gives one; and so have the answers of every command."""
+"""Every finding has a remedy: the texts of every code that fails or is unknown have one for all values, or the rule
+passes one; the same holds for the answers of every command."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tools.same_answers import EVERYWHERE, OF_THE_DEMO
 
 
 def always(told: Mapping[str, Any]) -> bool:
-    """Whether one of its remedies is given, whatever its values are."""
+    """Whether there is a remedy for all values."""
     remedies = told.get("remedies", [])
     with_value, without = ({each[how] for each in remedies if how in each} for how in ("if", "unless"))
     return bool(with_value & without) or any("if" not in each and "unless" not in each for each in remedies)
 
 
 WITH_REMEDIES = {"link.fails"}
-"""What these make has remedies from the start."""
+"""Functions whose results have remedies from the start."""
 
 
 def given() -> Iterator[tuple[str, str, bool]]:
-    """Where, which text, and whether the rule itself gives a remedy."""
+    """The place, the text, and whether the rule itself passes a remedy."""
     for at, call, names, _ in asked():
         own = any(each.arg == "remedy" for each in call.keywords) or ast.unparse(call.func) in WITH_REMEDIES
         yield from ((at, each, own) for each in names)
@@ -47,7 +47,7 @@ def test_each_text_that_fails_or_is_unknown_has_a_remedy() -> None:
 
 
 def test_each_finding_that_is_made_without_a_text_is_given_remedies() -> None:
-    """Of its fields they are the seventh."""
+    """Remedies are the seventh field."""
     calls = [
         (f"{name(path)} line {node.lineno}", node)
         for path in files(PACKAGE)
@@ -104,7 +104,7 @@ def test_each_finding_of_the_demo_has_a_remedy(words: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("words", (*EVERYWHERE, *OF_CHECK))
 def test_each_finding_of_a_dump_has_a_remedy(words: str) -> None:
-    """Of AWS it holds nothing, and of the cluster not all."""
+    """A dump has nothing from AWS, and only a part of the cluster."""
     _all_have_one(f"{words.format(next='1.34')} --snapshot {RICH}")
 
 

@@ -1,4 +1,4 @@
-"""What the house asks of every file: a sentence at its top, a size, a name that says something, honest tests."""
+"""House rules for every file: a sentence at its top, a maximum size, a meaningful name, honest tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMELESS = {"utils", "util", "helpers", "helper", "misc"}
 LONGEST_FUNCTION = 60
 
 
-# One test per rule, and not one per rule and file: there are thousands of files, and a failure names its own.
+# One test per rule, and not one per rule and file: there are thousands of files, and a failure names its file.
 
 
 def test_a_file_opens_with_a_sentence() -> None:
@@ -63,7 +63,7 @@ def test_tests_patch_nothing_of_ours() -> None:
 
 
 def test_tests_do_not_sleep_long() -> None:
-    """Over 0.2 s in the test's own process; a script that hangs in another one may say more."""
+    """Over 0.2 s in the process of the test itself; a script that hangs in another process may sleep longer."""
     found = [
         f"{name(p)} line {line}: {call}"
         for p in TESTS

@@ -1,4 +1,4 @@
-"""The import contracts of setup.cfg hold, and each of them catches what it is there for."""
+"""The import contracts of setup.cfg hold, and each of them detects a planted violation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contracts.source import PACKAGE, ROOT, contracts, lint_imports
 
 CYCLE = ("report/text.py", "kubectl_eksdoc.report.report")
 
-# What to plant: a file of the package, an import in it, and the start of the contract's name it must break.
+# Violations to plant: a file of the package, an import in it, and the start of the name of the contract that it breaks.
 PLANTED = (
     ("errors.py", "kubectl_eksdoc.model.nodes", "Imports go down only"),
     ("report/text.py", "kubectl_eksdoc.kube.config", "Only command, read and apply of a feature"),
@@ -60,18 +60,18 @@ UNLISTED = (
     ("unlisted.py", "kubectl_eksdoc.errors", "Imports go down only"),
     ("drain/unlisted.py", "kubectl_eksdoc.errors", "A drain plan is judged"),
 )
-"""These have no layer."""
+"""Packages without a layer."""
 SHARED = {"aws", "cli", "dns_load", "embedded", "host", "knowledge", "kube", "objects", "session", "tui", "wiring"}
 """Folders of edges and screens."""
 IMPURE = {"report", "changes", "snapshot"}
-"""These know no edge either, but are not as pure as a feature."""
+"""These do not import an edge either, but are not as pure as a feature."""
 FACTS = {"model", "amazon", "kubernetes", "simulator", "ports"}
-"""What is pure and no feature: no part of it may know an edge."""
+"""Pure packages that are no features: no part of them may import an edge."""
 
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the contracts say about a copy of the package with every violation planted."""
+    """The report of the contracts for a copy of the package with every violation planted."""
     folder = tmp_path_factory.mktemp("planted")
     shutil.copytree(PACKAGE, folder / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "setup.cfg", folder)
@@ -83,7 +83,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def _plant(folder: Path, where: str, module: str) -> None:
-    """Add the import of `module` to the file `where` of the package; make what does not exist."""
+    """Add the import of `module` to the file `where` of the package; create missing files."""
     importer = folder / PACKAGE.name / where
     old = importer.read_text(encoding="utf-8") if importer.exists() else '"""Planted."""\n'
     importer.write_text(f"{old}\nimport {module}  # noqa\n", encoding="utf-8")
@@ -94,7 +94,7 @@ def _plant(folder: Path, where: str, module: str) -> None:
 
 @pytest.mark.long
 def test_the_import_contracts_hold() -> None:
-    """`make check` says it first."""
+    """`make check` reports a violation earlier."""
     code, text = lint_imports(ROOT)
     assert code == 0, text.partition("Broken contracts")[2] or text
 
@@ -117,7 +117,7 @@ def test_a_planted_module_without_a_layer_is_seen(planted: str) -> None:
 
 
 def test_a_planted_cycle_is_seen(planted: str) -> None:
-    """Of the imports planted, no other leads from one module of report to another."""
+    """No other planted import leads from one module of report to another."""
     cycles = _section(planted.partition("Broken contracts")[2], "No cycles anywhere")
     assert "No cycles are allowed in kubectl_eksdoc.report." in cycles
 
@@ -145,7 +145,7 @@ def _name(where: str) -> str:
 
 
 def _section(text: str, contract: str) -> str:
-    """What is said under the contract whose name starts so."""
+    """The report of the contract whose name starts with the given text."""
     full = next(name for name in _names() if name.startswith(contract))
     after = text.partition(full)[2]
     ends = [after.find(name) for name in _names() if name in after]

@@ -1,6 +1,6 @@
-"""The Makefile's environment comes into being once, and recovers: moved, half made, without its Python, without pip.
+"""The environment of the Makefile is created once, and recovers: moved, half created, without its Python, without pip.
 
-A shell script plays python3, so nothing is installed and each run takes a moment.
+A shell script stands in for python3, so nothing is installed and each run takes a moment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 from tests import needed
 from tests.contracts.source import ROOT
 
-# Says what it did in $LOG. A word in $FAIL makes that step fail; an environment without its file "lib" is a broken one.
+# Logs its steps in $LOG. A word in $FAIL makes that step fail; an environment without its file "lib" is broken.
 PYTHON = r"""#!/bin/sh
 lib="$(dirname "$0")/lib"
 fails() { case " $FAIL " in *" $1 "*) return 0;; esac; return 1; }
@@ -50,14 +50,14 @@ esac
 
 @dataclass
 class Clone:
-    """A folder with what the Makefile reads, and a python3 that is played."""
+    """A folder with the files that the Makefile reads, and the python3 stand-in."""
 
     folder: Path
     python: Path
     log: Path
 
     def make(self, *words: str, fail: str = "", code: int = 0) -> list[str]:
-        """What was done in a run of make that ends with `code`."""
+        """The steps of a run of make that ends with `code`."""
         done = self.run(*words, fail=fail)
         assert done.returncode == code, done.stdout + done.stderr
         told = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []

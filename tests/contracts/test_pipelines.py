@@ -1,4 +1,4 @@
-"""What others run of this repository (workflows, the action, hooks of pre-commit) fits the program and the Makefile."""
+"""Workflows, the GitHub action and pre-commit hooks match the program and the Makefile."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runs(workflow: Any) -> list[str]:
 
 @each_workflow
 def test_a_workflow_may_read_alone_and_ends(path: Path) -> None:
-    """What a job may do besides is said at the job."""
+    """Further permissions are declared at the job."""
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     assert [name for name, job in workflow["jobs"].items() if "timeout-minutes" not in job] == []
@@ -148,7 +148,7 @@ def test_the_action_gives_its_inputs_to_the_gates() -> None:
 
 
 def shown(begin: str) -> Any:
-    """The YAML of the page that begins so."""
+    """The YAML block of the page that begins with the given text."""
     blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     (block,) = (each for each in blocks if each.startswith(begin))
     return yaml_of(block)

@@ -1,4 +1,5 @@
-"""What decides is pure, and its dataclasses are frozen and slotted: what import contracts cannot see."""
+"""Modules that decide are pure, and their dataclasses are frozen and have slots: properties that import contracts
+cannot check."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from tests.contracts.source import PACKAGE, ROOT, contracts, files, name, text, 
 
 PURE = [ROOT.joinpath(*module.split(".")) for module in contracts()["pure"]["source_modules"].split()]
 TOUCHING = {"command", "apply"}
-"""What a feature calls so touches the world; `read` asks the session alone."""
+"""Calls that read or change the world; `read` modules may use only the session."""
 DECIDING = [
     path
     for each in PURE
@@ -40,13 +41,13 @@ FORBIDDEN_ATTRIBUTES = {
 
 _CALLS, _NAMES = "|".join(FORBIDDEN_CALLS), "|".join(name for _, name in FORBIDDEN_ATTRIBUTES)
 MAY_BE_IMPURE = re.compile(rf"\b(?:{_CALLS})\(|\.(?:{_NAMES})\b|\bglobal |\basync ")
-"""Only files whose text has such a place are parsed."""
+"""Only files whose text has a match are parsed."""
 LOOSE = re.compile(r"^\s*@[\w.]*dataclass\b(?!\(eq=False\)).*\n+class (\w+)", re.MULTILINE)
-"""A dataclass that ``frozen`` does not make. What is compared by identity is no fact."""
+"""A dataclass without ``frozen``. A class that is compared by identity is no fact."""
 
 
 def impurities(module: ast.Module) -> Iterator[str]:
-    """Each thing in `module` that reads or changes the world, as ``line 12: print``."""
+    """Each statement in `module` that reads or changes the world, as ``line 12: print``."""
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS:
             yield f"line {node.lineno}: calls {node.func.id}"
@@ -61,7 +62,7 @@ def impurities(module: ast.Module) -> Iterator[str]:
 
 @cache
 def found() -> tuple[list[str], list[str]]:
-    """What is impure where nothing may be, and its loose dataclasses."""
+    """Impurities in modules that must be pure, and their dataclasses that are not frozen."""
     impure, loose = [], []
     for path in DECIDING:
         if MAY_BE_IMPURE.search(text(path)):
@@ -79,8 +80,8 @@ def test_its_facts_are_frozen() -> None:
 
 
 def test_frozen_makes_every_frozen_class() -> None:
-    """The standard library's decorator compiles six methods of each at start; the DNS load generator is packed
-    without ours."""
+    """The decorator of the standard library compiles six methods of each class at import; the DNS load generator is
+    packed without `kubectl_eksdoc.frozen`."""
     own = (path for path in files(PACKAGE) if path.name != "frozen.py" and "dns_load" not in path.parts)
     assert [name(path) for path in own if "@dataclass(frozen" in text(path)] == []
 

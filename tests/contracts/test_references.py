@@ -1,4 +1,4 @@
-"""A name of ours in a docstring or comment, as `module.name`, is one that is there."""
+"""Every name of this project in a docstring or comment, as `module.name`, exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contracts.source import PACKAGE, files, name, text
 
 REFERENCE = re.compile(r"`([a-z]\w*(?:\.\w+)+)(?:\(\))?`")
 FIELDS = {"metadata", "status"}
-"""Modules of ours, and fields of every API object and of every result."""
+"""Modules of this project that are also fields of every API object and of every result."""
 ELSEWHERE = {
     "deployments.apps": "a resource and its group",
     "duration.HumanDuration": "a function of Go",
@@ -27,7 +27,7 @@ ELSEWHERE = {
 
 @cache
 def places() -> dict[str, list[Path]]:
-    """Of each package and module of ours by its name: where it is."""
+    """The paths of each package and module of this project, by name."""
     found: dict[str, list[Path]] = defaultdict(list)
     for path in files(PACKAGE):
         found[path.parent.name if path.stem == "__init__" else path.stem].append(path)
@@ -35,7 +35,7 @@ def places() -> dict[str, list[Path]]:
 
 
 def resolves(words: list[str], path: Path) -> bool:
-    """Whether what follows the name of `path` is below it: packages and modules, then a name of the last."""
+    """Whether the names after `path` exist below it: packages and modules, then a name in the last module."""
     if not words:
         return True
     folder = path.parent
@@ -47,7 +47,7 @@ def resolves(words: list[str], path: Path) -> bool:
 
 
 def dangling(said: str) -> Iterator[str]:
-    """A first word that is no module of ours has to be one that the file uses: a parameter, a field, a library."""
+    """A first word that is not a module of this project must be a name in the file: a parameter, a field, a library."""
     bare = re.sub(r"`[^`\n]*`", "", said)
     for reference in REFERENCE.findall(said):
         first, *rest = reference.split(".")

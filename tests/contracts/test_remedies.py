@@ -1,5 +1,5 @@
-"""What remedies and steps tell people to run exists: each command, its subcommand and its flags, wherever the package
-writes it. kubectl's, eksctl's and helm's are listed with their sources; awscli's are those of botocore's models."""
+"""Commands in remedies and steps exist: each command, its subcommand and its flags, wherever the package has them.
+Those of kubectl, eksctl and helm are listed with their sources; those of awscli come from the models of botocore."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from tools.record_flags import PLUGINS, flags_of, version_of
 from tools.same_answers import OF_THE_DEMO
 
 Words = Sequence[str | None]
-"""None: a word that is not known before it runs, or several."""
+"""None: an unknown word before run time, or several words."""
 
 LISTED: Mapping[str, Any] = json.loads((ROOT / "tests" / "data" / "commands.json").read_text(encoding="utf-8"))
 MAKERS = {"shell", "kubectl", "aws", "eks"}
-"""Functions that make a command of its words."""
+"""Functions that build a command from words."""
 AWS_GLOBALS = {"--region", "--profile", "--query", "--output", "--cli-input-json", "--cli-input-yaml", "--no-cli-pager"}
 
 
@@ -40,15 +40,15 @@ RENAMED = "--kubernetes-version"
 OF_VERSIONS = {f"eks {verb}" for verb in ("create-cluster", "update-cluster-version", "create-nodegroup")} | {
     "eks update-nodegroup-version"
 }
-"""What awscli calls their member `version` (awscli customizations/argrename.py)."""
+"""The names that awscli gives to the API's member `version` (awscli customizations/argrename.py)."""
 
 
 OWN = {"eks update-kubeconfig", "eks get-token", "sso login"}
-"""Commands of awscli that are no operation of the API (awscli customizations/eks, sso)."""
+"""Commands of awscli that are not operations of the API (awscli customizations/eks, sso)."""
 
 
 def faults(words: Words, printed: bool = False) -> Iterator[str]:
-    """What is not so of a command, a clause for each. `printed`: it is all there, and can be run."""
+    """The errors of a command, a clause for each. `printed`: the command is complete and can be run."""
     program, rest = words[0], words[1:]
     if program == "aws":
         yield from _of_aws(rest, printed)
@@ -79,7 +79,7 @@ _KINDS = {"bool": "true|false", "int": r"-?\d+", "duration": r"(\d+(\.\d+)?(h|ms
 
 
 def _misfits(words: Words, kinds: Mapping[str, str]) -> Iterator[str]:
-    """Flags whose value is none of their kind. A bool, and what may stand alone, has one behind = only."""
+    """Flags whose value is of another kind. A bool, and a flag that may stand alone, takes a value only after =."""
     for at, word in enumerate(words):
         flag, equals, joined = (word or "").partition("=")
         if flag == "--":
@@ -157,7 +157,7 @@ def _of_aws(words: Words, printed: bool) -> Iterator[str]:
 
 
 def _values(service: str, verb: str, rest: Words, printed: bool) -> Iterator[str]:
-    """What the API's model asks of the parameters: those that are required, and of each value its type."""
+    """The parameters of the API's model: the required ones, and the type of each value."""
     model = _session().get_service_model(service)
     (operation,) = (each for each in model.operation_names if xform_name(each, "-") == verb)
     shape = model.operation_model(operation).input_shape
@@ -178,11 +178,11 @@ def _values(service: str, verb: str, rest: Words, printed: bool) -> Iterator[str
 
 
 _NAMED_BY_A_USER = re.compile(r"[A-Z][A-Z-]+\Z|\{")
-"""A placeholder, what a template fills in."""
+"""A placeholder that a template fills in."""
 
 
 def _unfit(flag: str, value: str, shape: Any) -> Iterator[str]:
-    """Shorthand (``key=value``) is awscli's own; JSON is what the API takes."""
+    """Shorthand (``key=value``) is specific to awscli; the API takes JSON."""
     if value[:1] in "{[" and shape.type_name in ("structure", "list", "map") and not value.startswith("{x}"):
         try:
             told = json.loads(value)
@@ -198,7 +198,7 @@ def _unfit(flag: str, value: str, shape: Any) -> Iterator[str]:
         yield f"{flag}: {value} is no number"
 
 
-# Where the package writes them.
+# Places in the package that have commands.
 
 
 def _word(node: ast.expr) -> list[str | None]:
@@ -218,7 +218,7 @@ def _maker(call: ast.Call) -> str:
 
 
 def _made(call: ast.Call) -> Words | None:
-    """The words of what a maker is given."""
+    """The words that are passed to a maker."""
     maker = _maker(call)
     words = [word for arg in call.args for word in _word(arg)]
     if maker.endswith("shell"):
@@ -234,7 +234,7 @@ def _made(call: ast.Call) -> Words | None:
 
 @cache
 def written() -> tuple[tuple[str, Words], ...]:
-    """Of calls in the package, and of texts in its strings and records."""
+    """The commands in calls of the package, and in texts of its strings and records."""
     found: list[tuple[str, Words]] = []
     for path in files(PACKAGE):
         if not re.search(r"kubectl|aws|eksctl|helm|nodeadm|terraform|eks\(", text(path)):
@@ -254,7 +254,7 @@ def written() -> tuple[tuple[str, Words], ...]:
 
 
 def _said(node: ast.AST) -> str:
-    """Values that are filled in are told by a name in braces."""
+    """Values that are filled in are shown as a name in braces."""
     if isinstance(node, ast.JoinedStr):
         return "".join(_said(each) if isinstance(each, ast.Constant) else "{x}" for each in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
@@ -287,7 +287,8 @@ NO_COMMAND = {"needs", "that", "made", "would", "have"}
 
 
 def in_prose(said: str) -> Iterator[Words]:
-    """Commands in a sentence: the program with a word that is no prose, up to the first sign that is no word of it."""
+    """Commands in a sentence: the program and the words after it, up to the first character that cannot be in a
+    word."""
     for program, rest in _COMMAND.findall(said):
         words = [each.partition("{")[0] or None for each in rest.split()]
         if words[0] is None or (rest.split()[1:2] and rest.split()[1] in NO_COMMAND):
@@ -334,7 +335,7 @@ def test_each_command_that_is_written_exists(program: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("version", KUBECTLS)
 def test_each_flag_of_kubectl_that_is_written_is_in_its_help(version: str) -> None:
-    """Of every kubectl that is here: remedies are for old ones, too."""
+    """For every installed kubectl: remedies must work with old versions, too."""
     program, record = kubectl_of(version), LISTED["kubectl"]["commands"]
     common = flags_of(program, "options")
     if f"kubectl {version_of(program)}," in LISTED["kubectl"]["source"]:
@@ -359,7 +360,7 @@ OF_THE_SHELL = {"date", "grep", "jq", "printf", "sleep"}
 
 
 def _lines(told: object, field: str = "") -> Iterator[str]:
-    """That are there to be run, of a result."""
+    """The lines of a result that are commands."""
     if isinstance(told, dict):
         for key, each in told.items():
             yield from _lines(each, str(key))
@@ -387,7 +388,7 @@ def test_each_command_of_every_result_exists(words: str) -> None:
 
 
 def _parts(line: str) -> Iterator[list[str]]:
-    """Of several that are run one after the other, or within each other: what one of these prints is a value."""
+    """The single commands of a line with several, in sequence or nested; the output of a nested command is a value."""
     while inner := re.search(r"\$\(\(?([^()]*)\)?\)", line):
         yield from _parts(inner[1])
         line = f"{line[: inner.start()]}{{x}}{line[inner.end() :]}"
@@ -431,7 +432,7 @@ def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> Non
 
 
 def of_records() -> tuple[str, ...]:
-    """The commands of the texts of findings and of symptoms; what a rule fills in stays in braces."""
+    """The commands in texts of findings and symptoms; values of a rule stay in braces."""
     told = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
     texts = (text for records in told["areas"].values() for each in records for text in each.get("texts", {}).values())
     remedies = (*(remedy for text in texts for remedy in text.get("remedies", ())), *told["remedies"].values())

@@ -1,4 +1,4 @@
-"""What the sentences of findings name exists: flags of any command they tell, and commands of ours."""
+"""Flags and commands of this tool that are named in sentences of findings exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.contracts.test_remedies import AWS_GLOBALS, LISTED, of_ours, parsers
 
 
 def named_in(sentence: str) -> Iterator[str]:
-    """What a sentence of a record names and there is not: a flag of no command, a command of ours."""
+    """Names in a sentence of a record that do not exist: a flag of no command, a command of this tool."""
     ours = {each for parser in parsers().values() for flag in parser.flags() for each in flag.option_strings}
     listed = (
         each for of in LISTED.values() if "commands" in of for each in (of.get("options", {}), *of["commands"].values())

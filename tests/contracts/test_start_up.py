@@ -1,4 +1,4 @@
-"""Help and version load nothing that only a plan needs; each in a process of its own."""
+"""Help and version import nothing that only a plan needs; each runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEAVY = (
     "asyncio",
 )
 READERS = (*HEAVY, "tarfile", "kubectl_eksdoc.host.documents")
-"""And what reads files."""
+"""And modules that read files."""
 
 _RUN = """
 import io, json, sys
@@ -40,7 +40,7 @@ for line in sys.argv[1:]:
 
 
 def loaded(*lines: str) -> Iterator[tuple[str, int, set[str]]]:
-    """Each command line with its exit code, and what one process for all has loaded by then."""
+    """Each command line with its exit code, and the modules that one process for all has imported by then."""
     done = subprocess.run([sys.executable, "-c", _RUN, *lines], cwd=ROOT, capture_output=True, text=True, check=True)
     for told in done.stdout.splitlines():
         line, code, modules = json.loads(told)

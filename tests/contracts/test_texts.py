@@ -1,4 +1,4 @@
-"""The texts of findings are in their records: a rule that makes a finding or a remedy gives no sentence for it."""
+"""The texts of findings are in their records: a rule that creates a finding or a remedy passes no sentence for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAKERS = frozenset(
     + ("unknown", "unread", "groups_unknown", "cannot_tell", "not_read", "stays", "filters.more")
 )
 EVIDENCE = 2
-"""The third of what `Finding.of` takes: what was seen, as it was seen. Its subject, the second, is a name."""
+"""The third argument of `Finding.of`: the observed value, unchanged. The second one, its subject, is a name."""
 
 _ENGLISH = re.compile(r"[A-Za-z]{2,}[,:;]? |(?<!^) [A-Za-z]{2,}")
 
@@ -24,7 +24,7 @@ _SCOPES = (ast.FunctionDef, ast.ClassDef)
 
 
 def sentences(tree: ast.Module) -> Iterator[tuple[str, int, str]]:
-    """In which function, at which line, and what."""
+    """The function, the line, and the sentence."""
     for function in ast.walk(tree):
         if not isinstance(function, (ast.FunctionDef, ast.Module)):
             continue
@@ -49,7 +49,7 @@ def sentences(tree: ast.Module) -> Iterator[tuple[str, int, str]]:
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
-    """With what is below it, but in no function of its own."""
+    """The node with all below it, without nested functions."""
     yield node
     for each in ast.iter_child_nodes(node):
         if not isinstance(each, _SCOPES):
@@ -57,7 +57,7 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _texts(node: ast.AST) -> Iterator[str]:
-    """As far as it puts a text together. What other functions give back they answer for; lists may be joined."""
+    """The expressions that build a text. Results of other functions are checked there; lists may be joined."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.JoinedStr):

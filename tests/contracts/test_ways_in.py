@@ -1,4 +1,4 @@
-"""The ways in agree: README, CONTRIBUTING, `make help`, the Makefile's targets and what CI runs."""
+"""README, CONTRIBUTING, `make help`, the Makefile's targets and the commands of CI agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def phony() -> list[str]:
 
 
 def commands(name: str) -> list[str]:
-    """The targets of the lines that are `make …`, in their order."""
+    """The targets of the lines `make …`, in their order."""
     return re.findall(r"^\s*make ([a-z-]+)", text(name), re.MULTILINE)
 
 
@@ -58,7 +58,7 @@ def test_ci_is_a_script_that_any_sh_reads() -> None:
 
 
 def test_make_reads_every_target() -> None:
-    """Dry: what would be run is only printed."""
+    """A dry run only prints the commands."""
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     command = [needed.found("make"), "--dry-run", *phony()]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
@@ -68,7 +68,7 @@ def test_make_reads_every_target() -> None:
 
 
 def test_files_and_names_that_the_recipes_tell_are_there() -> None:
-    """A field of `RunLimits` is added where `RunLimits` is."""
+    """A field of `RunLimits` is added in the file that has `RunLimits`."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     paths = set(re.findall(r"`((?:\w+/)+[\w.<>-]*\.(?:py|json|cfg))`", page))
     assert len(paths) > 20

@@ -1,4 +1,4 @@
-"""Phrases that are not plain technical English stand in no message, help text, heading or finding."""
+"""Messages, help texts, headings and findings have no phrases that are not plain technical English."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def texts(path: Path) -> tuple[str, ...]:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """String literals of more than one word that are no docstrings: what a user may read."""
+    """String literals of more than one word that are not docstrings: texts that a user may read."""
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a statement comes before what is in it
         if isinstance(node, ast.Expr):
@@ -53,7 +53,7 @@ def found(where: str, text: str) -> Iterator[str]:
 
 
 def test_messages_are_plain_english() -> None:
-    """A new exception needs its reason beside it."""
+    """A new exception needs a reason beside it."""
     wrong = [
         line for path in files(PACKAGE) for text in texts(path) for line in found(str(path.relative_to(ROOT)), text)
     ]
@@ -85,7 +85,7 @@ def test_pages_are_plain_english() -> None:
 
 
 def test_public_classes_are_called_by_what_they_are() -> None:
-    """By a noun of Kubernetes, EKS or Python: a participle without one says nothing to a newcomer."""
+    """By a noun of Kubernetes, EKS or Python: a participle without a noun tells a newcomer nothing."""
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in files(PACKAGE)
@@ -117,7 +117,7 @@ HELP_LINES = 24
 
 
 def test_help_is_short_before_its_flags() -> None:
-    """What a command does, with its examples, fits on a screen."""
+    """The purpose of a command and its examples fit on a screen."""
     from kubectl_eksdoc.cli.commands import tree
 
     def each(parser: Parser, name: str) -> Iterator[tuple[str, int]]:

@@ -1,5 +1,5 @@
-"""The built-in cluster: a shop on EKS with the traps and the incidents that are planted in it, as API objects.
+"""The built-in cluster: a shop on EKS with planted problems and incidents, as API objects.
 
-Belongs here: objects made up to show and test the tool, the same bytes each time.
-Never here: a clock, a network, anything a real cluster's answer depends on.
+Belongs here: synthetic objects that show and test the tool, with the same bytes each time.
+Never here: a clock, a network, or anything that the answer of a real cluster depends on.
 """

@@ -1,7 +1,7 @@
-"""Writes the snapshot of the built-in cluster (`kubectl_eksdoc/embedded/demo/data`), or with --check says what of it is
-stale.
+"""Write the snapshot of the built-in cluster (`kubectl_eksdoc/embedded/demo/data`), or with --check list its stale
+files.
 
-    python -m tools.demo [--check]
+python -m tools.demo [--check]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The answers of the demo's account to whatever the tool asks, as the snapshot holds them."""
+"""The answers of the demo's AWS account to all requests of the tool, as the snapshot stores them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _OURS, _NAMED = {"clusterName": CLUSTER}, {"name": CLUSTER}
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A question whose answer goes by the parameters `by`; the others are `always` the same. `refused`: the service's
-    code and words for what is not there, which name parameters, so that any name can be put there."""
+    """An operation whose answer depends on the parameters `by`; the others are `always` the same. `refused`: code and
+    message of the service for a missing resource, with parameter names, so that any name can be filled in."""
 
     service: str
     operation: str
@@ -35,8 +35,8 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A question whose answer is a list, kept by the values of a parameter; `fields` lead to them in an item, and
-    `several` items may have the same."""
+    """An operation whose answer is a list, stored by the values of a parameter; `fields` are the path to them in an
+    item, and `several` items may have the same."""
 
     service: str
     operation: str
@@ -169,7 +169,8 @@ _METRICS = "cloudwatch GetMetricData"
 
 
 def questions() -> Json:
-    """How each is answered: what of it decides, and what is said where the account has nothing of it."""
+    """How each operation is answered: its deciding parameters, and the answer for a resource that the account does not
+    have."""
     listings = {each.name: {"list": each.of, "by": each.by} for each in LISTINGS}
     lookups = {
         each.name: {"by": list(each.by), **({"refused": list(each.refused)} if each.refused else {})}
@@ -180,7 +181,7 @@ def questions() -> Json:
 
 
 def answers(estate: Estate) -> dict[str, dict[str, Json]]:
-    """All of an account, by question, then by what decides."""
+    """All answers of an account, by operation, then by the deciding parameters."""
     aws = DemoAws(estate)
     made: dict[str, dict[str, Json]] = {_METRICS: _counted(aws)}
     for listing in LISTINGS:
@@ -194,7 +195,7 @@ def answers(estate: Estate) -> dict[str, dict[str, Json]]:
 
 
 def _key(listing: Listing, item: Json, number: int) -> str:
-    """What it is kept by; several items may have the same."""
+    """The key of an item; several items may have the same."""
     value: Any = item
     for field in listing.fields:
         value = value[field]
@@ -202,7 +203,7 @@ def _key(listing: Listing, item: Json, number: int) -> str:
 
 
 def _counted(aws: DemoAws) -> dict[str, Json]:
-    """The figures of the account's quotas by the class of what they count."""
+    """The usage metrics of the account's quotas, by the class of the counted resources."""
     found = {}
     for each in (quota.counts for quota in quotas.QUOTAS if quota.counts):
         metric = {"Namespace": quotas.USAGE, "MetricName": "x", "Dimensions": [{"Name": "Class", "Value": each}]}
@@ -213,14 +214,14 @@ def _counted(aws: DemoAws) -> dict[str, Json]:
 
 
 def _parameters(aws: DemoAws, lookup: Lookup) -> Iterable[dict[str, Any]]:
-    """What decides, for each thing that the account has."""
+    """The deciding parameters, for each resource of the account."""
     if not lookup.by:
         return [{}]
     return _OF[lookup.operation](aws)
 
 
 def _each(parameter: str, operation: str, of: str, field: str = "") -> Callable[[DemoAws], Iterable[dict[str, Any]]]:
-    """The names that another question of EKS is answered with."""
+    """The names in the answer of another operation of EKS."""
     return lambda aws: [
         {parameter: each[field] if field else each} for each in aws.ask("eks", operation, dict(_OURS))[of]
     ]
@@ -314,7 +315,7 @@ _OF: Mapping[str, Callable[[DemoAws], Iterable[dict[str, Any]]]] = {
 
 
 def instances() -> dict[str, Json]:
-    """Of the demo's own nodes, by their names: the instance, and how its metadata service answers."""
+    """The demo's own nodes by name: the instance, and how its metadata service answers."""
     return {
         machine.name: {"id": instance_id(machine), "tokens": pool.tokens, "hops": pool.hops}
         for pool in DEMO.pools

@@ -1,8 +1,8 @@
-"""aws-node as EKS's add-on installs it, and the first incident in it.
+"""aws-node as the EKS add-on installs it, and the first incident in it.
 
-Its configuration values hold ENABLE_POD_ENI; DISABLE_TCP_EARLY_DEMUX was set on the live DaemonSet by hand, an update
-with OVERWRITE put it back, and somebody set it by hand again. `REVISIONS` are the four templates of that story.
-Source: amazon-vpc-cni-k8s, charts/aws-vpc-cni at v1.19.0 and v1.19.5; a test makes the same by the server's rules.
+Its configuration values have ENABLE_POD_ENI; DISABLE_TCP_EARLY_DEMUX was set on the live DaemonSet by hand, an update
+with OVERWRITE reset it, and a user set it by hand again. `REVISIONS` are the four templates of that history. Source:
+amazon-vpc-cni-k8s, charts/aws-vpc-cni at v1.19.0 and v1.19.5; a test builds the same by the rules of the API server.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ WINDOWS = {
     "minimum-ip-target": "3",
     "branch-eni-cooldown": "60",
 }
-"""Of its ConfigMap amazon-vpc-cni."""
+"""The data of the ConfigMap amazon-vpc-cni."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One template: since `minutes` ago, from the chart `version` with its node agent, with the value set by hand."""
+    """One template: since `minutes` ago, from the chart `version` with its node agent, with the manually set value."""
 
     minutes: int
     version: str
@@ -112,14 +112,14 @@ POD_LABELS = {"k8s-app": NAME, "app.kubernetes.io/name": NAME, "app.kubernetes.i
 
 
 def chart_labels() -> dict[str, str]:
-    """Of every object of the add-on, as of the newest revision."""
+    """The labels of every object of the add-on, as in the newest revision."""
     version = REVISIONS[-1].version
     labels = {"helm.sh/chart": f"aws-vpc-cni-{version.removeprefix('v')}", "app.kubernetes.io/version": version}
     return {**POD_LABELS, **labels, "app.kubernetes.io/managed-by": "Helm"}
 
 
 def template(images: str, own: Mapping[str, str], revision: Revision = REVISIONS[-1]) -> Json:
-    """The pod template of `revision`, its images in the registry `images`; `own` is what EKS says of the cluster."""
+    """The pod template of `revision`, its images in the registry `images`; `own` are EKS's values for the cluster."""
     build = f"{revision.version}-eksbuild.1"
     env = {**_ENV, **own, "VPC_CNI_VERSION": revision.version}
     pod = [_of_the_pod("MY_NODE_NAME", "spec.nodeName"), _of_the_pod("MY_POD_NAME", "metadata.name")]
@@ -149,7 +149,7 @@ def template(images: str, own: Mapping[str, str], revision: Revision = REVISIONS
 
 
 def _agent(images: str, revision: Revision) -> Json:
-    """Its port is in the chart since v1.19.4."""
+    """The chart has its port since v1.19.4."""
     made = _container(AGENT, f"{images}/amazon/aws-network-policy-agent:{revision.agent}-eksbuild.1", *_AGENTS_MOUNTS)
     made |= {"args": list(_FLAGS), "env": [_of_the_pod("MY_NODE_NAME", "spec.nodeName")]}
     made |= {"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}, "privileged": True}}

@@ -1,4 +1,4 @@
-"""What the demo's cluster has besides nodes, applications and storage: namespaces, locks, priorities, a NodePool."""
+"""Namespaces, leases, priority classes and a NodePool of the demo's cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def a_namespace(name: str) -> Json:
 
 
 def priority_classes() -> list[Json]:
-    """The two of Kubernetes and the shop's own."""
+    """The two of Kubernetes and one of the shop."""
     same: Json = {"globalDefault": False, "preemptionPolicy": "PreemptLowerPriority", "description": ""}
     return [
         an_object("scheduling.k8s.io/v1", "PriorityClass", name, age=_AGE, value=value, **same)

@@ -1,4 +1,4 @@
-"""What the demo's CoreDNS has printed: it started, and has had nothing to complain of."""
+"""The logs of the demo's CoreDNS: the start-up lines, without errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ linux/amd64, go1.23.8,
 
 
 def logs(pods: Iterable[Json]) -> Mapping[LogOf, str]:
-    """Of each of its `pods`."""
+    """The log of each of its `pods`."""
     described = (pod["metadata"] for pod in pods)
     own = (each for each in described if is_coredns(each["namespace"], each["labels"]))
     return {LogOf(each["namespace"], each["name"], NAME): _STARTED for each in own}

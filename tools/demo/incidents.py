@@ -1,7 +1,6 @@
-"""What the four incidents left to be seen in the demo's cluster, besides its applications: what EKS's add-ons brought,
-the Corefile with a short lameduck among it; the templates that DaemonSets have had; who gets AWS credentials from
-where; the class of nodes with one hop to the metadata; security groups of pods.
-"""
+"""Traces of the four incidents in the demo's cluster, apart from its applications: objects of EKS add-ons, with a
+Corefile with a short lameduck; earlier templates of DaemonSets; sources of AWS credentials; the NodeClass with hop
+limit 1; security groups of pods."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ COREFILE = """\
     loadbalance
 }
 """
-"""As EKS installs it."""
+"""The Corefile that EKS installs."""
 
 _PROXY = """\
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
@@ -51,7 +50,8 @@ mode: "iptables"
 """
 
 WITH_ROLE = ("aws-node", "ebs-csi-controller", "karpenter")
-"""These have an IAM role of their own (IRSA); what else calls AWS has the node's, through the instance metadata."""
+"""These have an IAM role of their own (IRSA); other AWS clients have the role of the node, through the instance
+metadata service."""
 
 
 def others() -> Iterator[Json]:
@@ -68,7 +68,7 @@ def others() -> Iterator[Json]:
 
 
 def _config_maps() -> Iterator[Json]:
-    """Those of EKS's add-ons."""
+    """The ConfigMaps of the EKS add-ons."""
     dns = {"eks.amazonaws.com/component": "coredns", "k8s-app": "kube-dns"}
     proxy = {"eks.amazonaws.com/component": "kube-proxy", "k8s-app": "kube-proxy"}
     for name, labels, data in (
@@ -80,7 +80,7 @@ def _config_maps() -> Iterator[Json]:
 
 
 def _roles() -> Iterator[Json]:
-    """Of EKS's add-ons: what their pods may do in the cluster."""
+    """The roles of the EKS add-ons: the RBAC permissions of their pods."""
     dns = {"eks.amazonaws.com/component": "coredns", "k8s-app": "kube-dns"}
     for name, account, group, resources, labels in (
         ("aws-node", "aws-node", "crd.k8s.amazonaws.com", ["eniconfigs"], aws_node.chart_labels()),
@@ -111,7 +111,7 @@ def _service_account(app: App) -> Json:
 
 
 def _revisions_of_aws_node() -> Iterator[Json]:
-    """Its templates, oldest first, as the DaemonSet controller keeps them."""
+    """Its templates, the oldest first, as the DaemonSet controller stores them."""
     (app,) = (each for each in APPS if each.daemon == AWS_NODE)
     for number, revision in enumerate(aws_node.REVISIONS, 1):
         template = aws_node.template(EKS_IMAGES, CNI_OWN, revision)
@@ -119,7 +119,7 @@ def _revisions_of_aws_node() -> Iterator[Json]:
 
 
 def _only_revision(app: App) -> Json:
-    """Of a DaemonSet whose template never changed."""
+    """The revision of a DaemonSet whose template never changed."""
     return _revision(app, template_of(app), template_hash(app), 1, WORKLOADS_AGE)
 
 
@@ -147,11 +147,11 @@ def _security_groups(app: App) -> Json:
 
 
 _HARDENED: Json = {"httpEndpoint": "enabled", "httpPutResponseHopLimit": 1, "httpTokens": "required"}
-"""Karpenter's own default of the hop limit is 1, too (its docs, NodeClasses, spec.metadataOptions)."""
+"""1 is also Karpenter's own default of the hop limit (its docs, NodeClasses, spec.metadataOptions)."""
 
 
 def a_node_class(name: str, metadata: Json, role: str = f"{CLUSTER}-node") -> Json:
-    """A class of Karpenter's nodes; `metadata` are its metadataOptions, `role` that of its nodes."""
+    """An EC2NodeClass; `metadata` are its metadataOptions, `role` is the role of its nodes."""
     spec: Json = {
         "amiSelectorTerms": [{"alias": "al2023@latest"}],
         "metadataOptions": dict(metadata),

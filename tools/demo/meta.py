@@ -1,4 +1,4 @@
-"""What every made-up object shares: metadata, ids that never change, and times counted back from one moment."""
+"""Metadata of synthetic objects: names, ids that never change, and times relative to a fixed time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NOW"]
 
 Json = dict[str, Any]
 
-# Kinds whose generation the API does not count.
+# Kinds without a generation in the API.
 _WITHOUT_GENERATION = frozenset(
     (
         "CSINode",
@@ -44,13 +44,13 @@ def hexadecimal(length: int, *parts: object) -> str:
 
 
 def suffix(length: int, *parts: object) -> str:
-    """The end of a generated name, as controllers make them, but always the same for the same `parts`."""
+    """The end of a generated name, as controllers build it, but always the same for the same `parts`."""
     digest = hashlib.sha256(("name/" + "/".join(map(str, parts))).encode()).digest()
     return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:length])
 
 
 def uid(kind: str, namespace: str, name: str) -> str:
-    """The uid of an object: whoever refers to one need not hold it."""
+    """The uid of an object, computed, so that a reference does not need the object."""
     d = hexadecimal(32, "uid", kind, namespace, name)
     return f"{d[:8]}-{d[8:12]}-4{d[13:16]}-a{d[17:20]}-{d[20:32]}"
 

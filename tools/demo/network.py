@@ -1,4 +1,4 @@
-"""Services of the demo, their endpoints and target groups, and the webhooks that are asked before a pod is made."""
+"""Services of the demo, their endpoints and target groups, and the webhooks that are called when a pod is created."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def service_of(app: App) -> Json:
 
 
 def endpoints_of(app: App, pods: Sequence[Json]) -> Json:
-    """The one slice of its Service: every pod, ready or not."""
+    """The only EndpointSlice of its Service: every pod, ready or not."""
     name = app.service or app.name
     labels = {
         "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
@@ -58,7 +58,7 @@ def _endpoint(pod: Json) -> Json:
 
 
 def target_group_of(app: App) -> Json:
-    """The load balancer controller's binding of its Service to a target group of pod addresses."""
+    """The TargetGroupBinding of the load balancer controller: its Service and a target group of pod addresses."""
     name = f"k8s-{app.namespace}-{app.name}-{hexadecimal(10, 'group', app.key)}"
     arn = f"arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}:targetgroup/{name}/{hexadecimal(16, 'arn', app.key)}"
     labels = {"service.k8s.aws/stack-namespace": app.namespace, "service.k8s.aws/stack-name": app.name}
@@ -76,7 +76,8 @@ def validating_webhooks() -> list[Json]:
 
 
 def mutating_webhooks() -> list[Json]:
-    """EKS's pod identity webhook, and the load balancer controller's for readiness gates, which nobody turned on."""
+    """EKS's pod identity webhook, and that of the load balancer controller for readiness gates, which are not
+    enabled."""
     inject = {"matchExpressions": [_requirement("elbv2.k8s.aws/pod-readiness-gate-inject", "In", "enabled")]}
     client = _served("kube-system", "aws-load-balancer-webhook-service", "/mutate-v1-pod")
     gates = _webhook("mpod.elbv2.k8s.aws", "Fail", client, inject)

@@ -1,4 +1,4 @@
-"""Nodes of the demo as the API prints them, and the leases by which their kubelets say that they live."""
+"""Nodes of the demo as the API prints them, and the leases that their kubelets renew."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def address(machine: Machine) -> str:
 
 
 def instance_id(machine: Machine) -> str:
-    """Of its EC2 instance."""
+    """The id of its EC2 instance."""
     return f"i-{hexadecimal(17, 'instance', machine.name)}"
 
 

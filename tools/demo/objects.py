@@ -13,9 +13,9 @@ _FIRST_VERSION = 184_001
 
 
 def objects() -> dict[Resource, list[Json]]:
-    """Every object of every kind of `kinds.ALL`, sorted by namespace and name as the API lists them.
+    """Every object of every kind of `kinds.LISTED_KINDS`, sorted by namespace and name as the API lists them.
 
-    The caller owns what it gets: each call builds anew.
+    The caller owns the result: each call builds new objects.
     """
     pods = _pods()
     held: dict[Resource, list[Json]] = {resource: [] for resource in kinds.ALL}

@@ -1,8 +1,8 @@
-"""Who owns which field of what EKS's add-ons applied (managedFields), as a server notes it.
+"""managedFields of objects that EKS add-ons applied, as a server records them.
 
-The server's own rules for any object are in kubernetes/ownership; loading them would take a plan of the demo longer
-than making its objects does, so here are those few that these objects need, and a test compares the two. What
-controllers own of a status is left out.
+The server's rules for any object are in kubernetes/ownership; importing them would take a plan of the demo longer than
+building its objects, so this module has only the rules that these objects need, and a test compares the two. Status
+fields that controllers own are left out.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _APPLIED = {
     ("Deployment", "metrics-server"): 55_000,
     ("ServiceAccount", "metrics-server"): 55_000,
 }
-"""What EKS applied, in kube-system or of the cluster, and when it changed it last (minutes ago)."""
+"""The objects that EKS applied, in kube-system or cluster-scoped, and minutes since its last change of them."""
 
-# Lists whose items are owned one by one, and the keys that tell these apart; any other list is owned as one value.
+# Lists whose items are owned one by one, and the keys that identify them; any other list is owned as one value.
 _KEYS = {
     "containers": ("name",),
     "initContainers": ("name",),
@@ -50,7 +50,7 @@ _KEYS = {
 # Objects that are owned as one value.
 _WHOLE = ("selector", "fieldRef", "requiredDuringSchedulingIgnoredDuringExecution")
 
-# What the server or a controller adds to what is applied.
+# Fields that the server or a controller adds to an applied object.
 _ADDED = {
     "dnsPolicy": "ClusterFirst",
     "protocol": "TCP",
@@ -85,7 +85,7 @@ def with_owners(made: Json) -> Json:
 
 
 def _taken(owned: Json) -> Json:
-    """What the hand took from EKS, which keeps the entry and its name."""
+    """Fields that the manual change took from EKS, which keeps the list entry and its name."""
     found = owned["f:spec"]["f:template"]["f:spec"]["f:initContainers"][_INIT]["f:env"][_BY_HAND]
     entry = {_BY_HAND: {"f:value": found.pop("f:value")}}
     return {"f:spec": {"f:template": {"f:spec": {"f:initContainers": {_INIT: {"f:env": entry}}}}}}
@@ -103,7 +103,7 @@ def _entry(made: Json, manager: str, operation: str, minutes: int, fields: Json)
 
 
 def _fields(value: Json) -> Json:
-    """The FieldsV1 form of what an applied object says."""
+    """The FieldsV1 form of an applied object."""
     return {f"f:{key}": _field(key, value[key]) for key in sorted(value) if _ADDED.get(key) != value[key]}
 
 

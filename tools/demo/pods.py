@@ -1,4 +1,4 @@
-"""Pods of the demo and the templates they come from, as the API prints them."""
+"""Pods of the demo and their templates, as the API prints them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DAEMON_TAINTS = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedul
 
 
 class Addresses:
-    """Hands out pod addresses, one subnet a zone, none twice."""
+    """Assigns pod addresses, one subnet per zone, each once."""
 
     def __init__(self, machines: Iterable[Machine] = MACHINES, first: int = 100) -> None:
         self._next = {subnet(machine): count(first) for machine in machines}
@@ -29,18 +29,18 @@ class Addresses:
 
 
 def labels_of(app: App) -> dict[str, str]:
-    """What its template says; controllers add to it."""
+    """The labels of its template; controllers add more."""
     return dict(app.labels) or {"app": app.name}
 
 
 def template_hash(app: App, revision: int = 0) -> str:
-    """The name of its newest revision, or of an older one, counting from 1."""
+    """The hash of its newest revision, or of an older one, counting from 1."""
     newest = app.daemon is None or revision in (0, app.daemon.revision)
     return suffix(10, "template", app.key) if newest else suffix(10, "template", app.key, revision)
 
 
 def template_of(app: App) -> Json:
-    """The pod template of its controller; nothing in it is shared with `app`."""
+    """The pod template of its controller; it shares no value with `app`."""
     if app.daemon is not None:
         return app.daemon.template()
     spec: Json = {"containers": [_container(app)], "dnsPolicy": "ClusterFirst", "securityContext": {}}
@@ -59,19 +59,19 @@ def template_of(app: App) -> Json:
 
 
 def _not_on_fargate() -> Json:
-    """As the managed add-ons say it: a Fargate node has room for its one pod."""
+    """The affinity of the managed add-ons: a Fargate node has room for its one pod."""
     term = {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["fargate"]}
     terms = [{"matchExpressions": [term]}]
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
 def pods_of(app: App, addresses: Addresses, machines: Mapping[str, Machine] = _BY_NAME, first: int = 0) -> list[Json]:
-    """Its replicas, each bound to the node that `app.on` names; `first`: so many others are there."""
+    """Its replicas, each bound to the node in `app.on`; `first`: the number of replicas that exist already."""
     return [_pod(app, i, machines[node], addresses) for i, node in enumerate(app.nodes, first)]
 
 
 def is_ready(pod: Json) -> bool:
-    """Whether its Ready condition holds."""
+    """Whether its Ready condition is true."""
     return any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"]["conditions"])
 
 
@@ -118,7 +118,7 @@ def _pod(app: App, index: int, machine: Machine, addresses: Addresses) -> Json:
 
 
 def _branch_of(app: App, ip: str, index: int) -> dict[str, str]:
-    """What the VPC resource controller notes of a pod with security groups of its own: its branch interface."""
+    """The annotation of the VPC resource controller for a pod with security groups of its own: its branch interface."""
     if POD_ENI not in app.extended:
         return {}
     interface: Json = {"eniId": f"eni-{hexadecimal(17, 'branch', ip)}", "privateIp": ip, "vlanId": index + 1}
@@ -126,7 +126,7 @@ def _branch_of(app: App, ip: str, index: int) -> dict[str, str]:
 
 
 def _identity(app: App, index: int) -> tuple[str, dict[str, str], Json | None]:
-    """Name, labels and controller of a replica, as its kind of controller makes them."""
+    """Name, labels and controller of a replica, by the kind of its controller."""
     labels, revision = labels_of(app), template_hash(app)
     generated = f"{app.name}-{suffix(5, app.key, index)}"
     if app.kind == "Deployment":
@@ -150,7 +150,7 @@ def _identity(app: App, index: int) -> tuple[str, dict[str, str], Json | None]:
 
 
 def _added_tolerations(app: App) -> list[Json]:
-    """What admission (DefaultTolerationSeconds) or the DaemonSet controller adds."""
+    """The tolerations that admission (DefaultTolerationSeconds) or the DaemonSet controller adds."""
     if app.kind != "DaemonSet":
         return [
             {"key": f"node.kubernetes.io/{k}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
@@ -161,7 +161,7 @@ def _added_tolerations(app: App) -> list[Json]:
 
 
 def _added_volumes(app: App, index: int) -> list[Json]:
-    """The claim of a StatefulSet's replica, and the token that every pod gets."""
+    """The claim of a StatefulSet's replica, and the service account token of every pod."""
     source = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
     token: Json = {"name": f"kube-api-access-{suffix(5, 'token', app.key, index)}"}
     token["projected"] = {"defaultMode": 420, "sources": [source]}

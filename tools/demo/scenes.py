@@ -1,4 +1,4 @@
-"""The scenes of the demo: what each command sees of the cluster, its logs and its account."""
+"""The scenes of the demo: the cluster, logs and account that each command reads."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tools.demo.metadata.world import ESTATE
 from tools.demo.upgrade import cluster as upgrade
 
 Extend = Callable[[dict[Resource, list[Json]], list[Json]], None]
-"""Adds to what it is given: the objects that a plan of a drain reads, and the others."""
+"""Adds to its arguments: the objects that a plan of a drain reads, and the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """`logs`: of pods; `metrics`: what the API server counts; `estate`: the machines of the account."""
+    """`logs`: of pods; `metrics`: of the API server; `estate`: the machines of the account."""
 
     extend: Extend = lambda held, others: None
     logs: Callable[[Sequence[Json]], Mapping[LogOf, str]] = dns_logs.logs

@@ -1,4 +1,4 @@
-"""Storage of the demo: EBS volumes with their claims and classes, what nodes can attach and what they have attached."""
+"""Storage of the demo: EBS volumes with their claims and classes, attach limits of nodes and volume attachments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EBS = "ebs.csi.aws.com"
 
 _AGE = 90_000
 _ATTACHABLE = 26
-"""An m6i.xlarge has 28 places for volumes and network interfaces; the root volume and one interface take two."""
+"""An m6i.xlarge has 28 slots for volumes and network interfaces; the root volume and one interface take two."""
 
 
 def a_storage_class(name: str, provisioner: str) -> Json:
@@ -21,7 +21,7 @@ def a_storage_class(name: str, provisioner: str) -> Json:
 
 
 def a_csi_node(machine: Machine) -> Json:
-    """What the node plugin of the EBS driver registered there; Fargate's node has none."""
+    """The registration of the node plugin of the EBS driver; Fargate's node has none."""
     spec: Json = {"drivers": None}
     if machine.pool != "fargate":
         zones = ["topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone"]

@@ -1,4 +1,5 @@
-"""Controllers of the demo (Deployments, StatefulSets …) and the budgets over their pods, as the API prints them."""
+"""Controllers of the demo (Deployments, StatefulSets …) and the PodDisruptionBudgets of their pods, as the API prints
+them."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from tools.demo.pods import is_ready, labels_of, template_hash, template_of
 from tools.demo.world import App, Rule
 
 AGE = 50_000
-"""Minutes since controllers were made, unless they say otherwise."""
+"""The default age of controllers in minutes."""
 
 
 def controllers_of(app: App, pods: Sequence[Json]) -> list[Json]:
-    """Everything that stands between the application and its pods: nothing for a bare pod."""
+    """The controllers between the application and its pods: none for a bare pod."""
     if app.kind == "Deployment":
         return [_deployment(app, pods), _replica_set(app, pods)]
     makers = {"StatefulSet": _stateful_set, "DaemonSet": _daemon_set, "Job": _job}
@@ -27,7 +28,7 @@ def budgets_of(app: App, pods: Sequence[Json]) -> list[Json]:
 
 
 def an_autoscaler(app: App, minimum: int, maximum: int) -> Json:
-    """A HorizontalPodAutoscaler that is content with what runs."""
+    """A HorizontalPodAutoscaler that wants the current number of replicas."""
     target = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}
     scaled = {"apiVersion": "apps/v1", "kind": app.kind, "name": app.name}
     spec: Json = {"minReplicas": minimum, "maxReplicas": maximum, "scaleTargetRef": scaled}
@@ -47,7 +48,7 @@ def _made(
 
 
 def _count(number: int, *fields: str) -> Json:
-    """Several fields that say the same number."""
+    """Several fields with the same number."""
     return dict.fromkeys(fields, number)
 
 
@@ -132,7 +133,7 @@ def _job(app: App, pods: Sequence[Json]) -> Json:
 
 
 def _budget(app: App, rule: Rule, expected: int, healthy: int) -> Json:
-    """Percentages round up, whichever way they point (pkg/controller/disruption/disruption.go)."""
+    """Percentages are rounded up, for minAvailable and maxUnavailable (pkg/controller/disruption/disruption.go)."""
     amount = rule.amount
     number = amount if isinstance(amount, int) else -(-expected * int(amount.rstrip("%")) // 100)
     desired = max(0, expected - number) if rule.bound == "maxUnavailable" else number

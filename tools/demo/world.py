@@ -1,6 +1,7 @@
-"""The demo's world as data: a shop on EKS half way from 1.32 to 1.33, and the traps that are planted in it.
+"""The demo as data: a shop on EKS during the upgrade from 1.32 to 1.33, with planted problems.
 
-Blue is to be drained. blue-1 to blue-5 can be drained, in rounds; what stops a drain sits on blue-6 to blue-8.
+Node group blue is to be drained. blue-1 to blue-5 can be drained, in rounds; the pods that block a drain are on blue-6
+to blue-8.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LOCKS = {
 """Lease of leader election → the application whose first pod holds it."""
 
 POD_ENI = "vpc.amazonaws.com/pod-eni"
-"""Of it, the pods with security groups of their own ask for one each."""
+"""Each pod with security groups of its own requests one of it."""
 
 FARGATE = "fargate-ip-10-0-48-24"
 
@@ -48,8 +49,8 @@ FARGATE = "fargate-ip-10-0-48-24"
 @dataclass(frozen=True, slots=True)
 class Machine:
     """One node; `pool` is its node group or NodePool ("fargate" for Fargate's), `age` in minutes; `zone` is "" outside
-    AWS. `number`: its place among the addresses. `labels` of who made it, `provider` (its providerID) and `system`
-    (whose node image it has) go by its pool where they are not given."""
+    AWS. `number`: its number among the addresses. `labels` of its creator, `provider` (its providerID) and `system`
+    (the owner of its node image) follow from its pool where they are not set."""
 
     name: str
     pool: str
@@ -92,7 +93,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """What of a DaemonSet is not made from its application: `template` makes all of its pod template, each time anew.
+    """The fields of a DaemonSet that do not come from its application: `template` builds its complete pod template, a
+    new one each time.
 
     `revision` counts from 1, `born` is in minutes ago; `labels` are those of the DaemonSet itself.
     """
@@ -106,11 +108,11 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What runs: `on` names the node of each replica. `cpu` in millicores, `memory` and `disk` in Mi and Gi.
+    """An application: `on` has the node of each replica. `cpu` in millicores, `memory` and `disk` in Mi and Gi.
 
-    `unready` says how many of the first replicas crash; `service` is the Service's name if not the app's;
-    `minutes` is the pods' age, less on a younger node, 0 for as old as their node allows; `extended` is what it asks
-    for of other resources; `own_labels` are of a Deployment or DaemonSet alone.
+    `unready`: how many of the first replicas crash; `service` is the Service's name if not the app's; `minutes` is the
+    age of the pods, less on a younger node, 0 for the age of their node; `extended` are requests for other resources;
+    `own_labels` are those of a Deployment or DaemonSet alone.
     """
 
     kind: str
@@ -148,7 +150,7 @@ class App:
 
     @property
     def selector(self) -> dict[str, str]:
-        """The labels its controller, budgets and Service select by: the first of its own, else ``app``."""
+        """The labels by which its controller, budgets and Service select: the first of its own, else ``app``."""
         return dict([next(iter(self.labels.items()))]) if self.labels else {"app": self.name}
 
     @property
@@ -191,12 +193,12 @@ HEALTHY = (
 )  # fmt: skip
 
 TRAPS = (
-    # Rounds up to all of its pods, so it never allows anything.
+    # Rounds up to all of its pods, so it never allows an eviction.
     App(_D, "shop", "sale", "blue-6 blue-7", 200, 256, _at_least("75%"), port=8080),
-    # Two teams wrote a budget each; the eviction API refuses a pod under both.
+    # Two teams created a budget each; the eviction API refuses a pod that matches both.
     App(_D, "shop", "loyalty", "blue-7 blue-8", 200, 256, port=8080, labels={"app": "loyalty", "team": "rewards"},
         rules=(Rule("maxUnavailable", 1), Rule("minAvailable", 1, "team-rewards", selector={"team": "rewards"}))),
-    # Two of three crash: the budget protects what is already broken.
+    # Two of three crash: the budget protects pods that are already broken.
     App(_D, "shop", "thumbnails", "blue-6 blue-8 green-3", 200, 512, unready=2, minutes=55,
         rules=(Rule("minAvailable", 2, policy="IfHealthyBudget"),)),
     App(_D, "shop", "session-cache", "blue-6 green-4", 200, 1024, _ONE, port=6379,
@@ -218,7 +220,7 @@ TRAPS = (
 )  # fmt: skip
 
 CNI_OWN = {"CLUSTER_NAME": CLUSTER, "VPC_ID": VPC}
-"""What EKS itself puts into aws-node's environment."""
+"""The environment variables that EKS itself sets in aws-node."""
 
 AWS_NODE = Daemon(
     partial(aws_node.template, EKS_IMAGES, CNI_OWN),

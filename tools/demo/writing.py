@@ -1,4 +1,4 @@
-"""The files of the snapshot: the plain scene, and what the others add to it or have otherwise."""
+"""The files of the snapshot: the plain scene, and the additions and changes of the other scenes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Named = Mapping[str, Mapping[str, Any]]
 
 _WIDTH = 120
 _SCHEMAS = "schemas"
-"""The folder of what is not made: documents of EKS."""
+"""The folder of files that are not generated: documents of EKS."""
 
 
 def files(data: Path) -> dict[Path, str]:
-    """All of them, as they should be in the folder `data`."""
+    """All up-to-date files of the folder `data`."""
     about = {"endpoint": clusters.ENDPOINT, "instances": account.instances(), "questions": account.questions()}
     made = {data / "account.json": _text(about)}
     for what, of_scene in _WHATS.items():
@@ -37,14 +37,14 @@ def files(data: Path) -> dict[Path, str]:
 
 
 def stale(made: Mapping[Path, str], data: Path) -> list[Path]:
-    """Files in `data` that are not as they should be, and those that should not be there."""
+    """Files in `data` that are out of date, and files that should not exist."""
     held = {path for path in data.rglob("*.json") if path.parent.name != _SCHEMAS}
     other = {path for path, text in made.items() if path not in held or path.read_text(encoding="utf-8") != text}
     return sorted(other | (held - made.keys()))
 
 
 def write(made: Mapping[Path, str], changed: Iterable[Path]) -> None:
-    """Those of `changed` that are not made are removed."""
+    """Obsolete files among `changed` are removed."""
     for path in changed:
         if path not in made:
             path.unlink()
@@ -54,7 +54,7 @@ def write(made: Mapping[Path, str], changed: Iterable[Path]) -> None:
 
 
 def added_to(plain: Named, whole: Named) -> Named:
-    """What of `whole` is not in `plain`, or is otherwise there."""
+    """The parts of `whole` that are not in `plain`, or differ from it."""
     gone = [f"{kind} {name}" for kind, several in plain.items() for name in several if name not in whole.get(kind, {})]
     if gone:
         raise AssertionError(f"a scene takes nothing away from the plain one, and lacks {', '.join(gone)}")
@@ -75,7 +75,7 @@ def _account(scene: str) -> Named:
 
 
 def _texts(scene: str) -> Named:
-    """Logs, and what the API server counts; the logs of the plain scene are in all of them."""
+    """Logs and API server metrics; every scene has the logs of the plain one."""
     logs = {**scenes.logs_of(PLAIN), **scenes.logs_of(scene)}
     found: dict[str, dict[str, str]] = {}
     for log, text in logs.items():
@@ -93,7 +93,7 @@ def _text(value: Mapping[str, Any]) -> str:
 
 
 def _laid_out(value: Any, margin: str) -> str:
-    """JSON in which what fits into a line is one, so that a change shows as what it is."""
+    """JSON in which an object that fits into a line is on one line, so that diffs are readable."""
     line = json.dumps(value, ensure_ascii=False)
     if len(margin) + len(line) <= _WIDTH or not isinstance(value, (dict, list)):
         return line
@@ -107,7 +107,7 @@ def _laid_out(value: Any, margin: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for, and documents that lie in a file of their own."""
+    """Values without a JSON form, and documents in a file of their own."""
     if isinstance(value, datetime):
         return {"$time": value.isoformat()}
     if isinstance(value, Mapping):
@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _schemas() -> Mapping[str, str]:
-    """Names of files by what is in them."""
+    """File names by their content."""
     return {
         path.read_text(encoding="utf-8"): path.relative_to(DATA).as_posix() for path in (DATA / _SCHEMAS).glob("*.json")
     }

@@ -1,1 +1,1 @@
-"""What krew downloads: archives of a launcher and all that it needs, built from wheels, and their manifests."""
+"""Archives and manifests for krew: archives with a launcher and all dependencies, built from wheels."""

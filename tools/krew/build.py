@@ -1,4 +1,4 @@
-"""``make krew``: an archive for each machine and a manifest for each plugin, held to krew's rules."""
+"""``make krew``: an archive for each machine and a manifest for each plugin, checked by krew's rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BYTES = 12_000_000
 
 
 class Refused(Exception):
-    """The archive is none that could be handed out; the message says why."""
+    """The archive must not be published; the message says why."""
 
 
 def archive_name(machine: Machine) -> str:
@@ -30,7 +30,8 @@ def archive_name(machine: Machine) -> str:
 
 
 def entry_archive(into: Path) -> tuple[Path, str]:
-    """That of the plugins that stand for one command, and its checksum. Raises Refused: it breaks a rule of krew."""
+    """The archive of the plugins that stand for one command, and its checksum. Raises Refused: it breaks a rule of
+    krew."""
     known = registry.read()
     (name,) = {known.archive_of(from_registry.VERSION, each, known.plugins[1]) for each in known.platforms}
     return _written(into / name, packed(of_entry(), ENTRY))
@@ -58,7 +59,7 @@ def _written(path: Path, content: bytes) -> tuple[Path, str]:
 
 
 def indexed(archives: Mapping[str, str], into: Path) -> Iterator[Path]:
-    """Writes the manifest of each plugin, held to krew's rules together with `archives`, checksums by path.
+    """Write the manifest of each plugin, checked by krew's rules together with `archives`, checksums by path.
 
     Raises:
         Refused: krew would refuse one of them.

@@ -1,4 +1,4 @@
-"""What of a wheel is needed to run, and what is left out."""
+"""The files of a wheel that are needed at run time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.krew.pins import Pin
 from tools.krew.wheels import COMPILED, EITHER_WAY
 
 SERVICES: frozenset[str] = frozenset(each.service for each in questions.ALL) | BY_CREDENTIALS
-"""Of AWS: those that are asked, and those that give credentials."""
+"""AWS services: those that the tool calls, and those that provide credentials."""
 
 _COMPILED = re.compile(r"\.(so|pyd|dylib|dll|a|o)(\.[0-9.]+)?$")
 _COMPILED_HEADS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
@@ -29,15 +29,15 @@ _MODEL_PARTS = re.compile(r"(service-2|endpoint-rule-set-1|paginators-1|waiters-
 
 
 class NotPure(Exception):
-    """A package brings something compiled that nobody expects; the message names it."""
+    """A package has an unexpected compiled file; the message names it."""
 
 
 @cache
 def of_wheel(wheel: Path, pin: Pin) -> Mapping[str, bytes]:
-    """What is kept of it, by path below lib.
+    """The kept files, by path below lib.
 
     Raises:
-        NotPure: it holds something compiled, and may not.
+        NotPure: it has a compiled file that is not allowed.
     """
     held = _unpacked(wheel)
     compiled = {name for name, content in held.items() if is_compiled(name, content)}
@@ -59,10 +59,10 @@ def is_compiled(name: str, content: bytes) -> bool:
 
 
 def _unpacked(wheel: Path) -> dict[str, bytes]:
-    """By path as it is installed: modules in ``.data`` are beside the others, and programs are left out.
+    """By installed path: modules in ``.data`` are beside the others, and scripts are left out.
 
     Raises:
-        ValueError: it is no wheel.
+        ValueError: it is not a wheel.
     """
     try:
         return _read(wheel)
@@ -81,7 +81,7 @@ def _read(wheel: Path) -> dict[str, bytes]:
 
 
 def _newest(names: Iterable[str]) -> set[str]:
-    """Models of the services that are asked, each in its newest version."""
+    """The models of the used services, each in its newest version."""
     found = [match for match in map(_MODEL.match, names) if match and match["service"] in SERVICES]
     newest: dict[str, str] = {}
     for match in found:
@@ -94,6 +94,6 @@ def _newest(names: Iterable[str]) -> set[str]:
 
 
 def _record(kept: Mapping[str, bytes]) -> dict[str, bytes]:
-    """importlib.metadata knows by it which files there are: licences are looked for so."""
+    """importlib.metadata finds the files by it, for example licences."""
     info = next((name.partition("/")[0] for name in sorted(kept) if ".dist-info/" in name), "")
     return {f"{info}/RECORD": "".join(f"{name},,\n" for name in sorted(kept)).encode()} if info else {}

@@ -1,6 +1,6 @@
-"""kubectl eksdoc as krew installs it: this file behind launcher.sh, and beside it lib with all that it needs.
+"""The launcher of kubectl eksdoc in a krew archive: this file behind launcher.sh, beside lib with all dependencies.
 
-Any Python must be able to parse it, so that one that is too old can say so, or another one be found in its place.
+Any Python must be able to parse it, so that one that is too old can report that, or another one is found.
 """
 
 import os
@@ -23,11 +23,11 @@ INSTALL = (
 
 MACH_O = b"\xcf\xfa\xed\xfe"
 PROCESSORS = {b"\x07\x00\x00\x01": "x86_64", b"\x0c\x00\x00\x01": "arm64"}
-"""By the bytes behind MACH_O (mach/machine.h: CPU_TYPE_X86_64, CPU_TYPE_ARM64)."""
+"""By the bytes after MACH_O (mach/machine.h: CPU_TYPE_X86_64, CPU_TYPE_ARM64)."""
 
 
 def fits():  # type: () -> bool
-    """True where lib has what is compiled for this very Python, which is the case from 3.10 on."""
+    """True where lib has the compiled modules for this very Python, which is so from 3.10 on."""
     try:
         from importlib.machinery import EXTENSION_SUFFIXES
     except ImportError:
@@ -37,8 +37,8 @@ def fits():  # type: () -> bool
 
 
 def can_load(path, machine, glibc):  # type: (str, str, bool) -> bool
-    """False where it is the module of another machine: macOS calls those of all processors alike (and an x86_64 Python
-    runs on arm64, too), and Python 3.10 with musl calls its own as it would with glibc."""
+    """False for a module of another machine: macOS uses one name for all processors (and an x86_64 Python runs on
+    arm64, too), and Python 3.10 with musl uses the name that it would use with glibc."""
     processor = of_macos(path)
     if processor:
         return processor == machine
@@ -46,14 +46,14 @@ def can_load(path, machine, glibc):  # type: (str, str, bool) -> bool
 
 
 def of_macos(path):  # type: (str) -> str
-    """The processor that a module of macOS is for, "" of any other."""
+    """The processor of a macOS module, "" for any other file."""
     with open(path, "rb") as file:
         head = file.read(8)
     return PROCESSORS.get(head[4:], "") if head.startswith(MACH_O) else ""
 
 
 def made_for():  # type: () -> str
-    """The machine that lib is for, "" where it cannot be told."""
+    """The machine of lib, "" where it is unknown."""
     folder, name = os.path.split(COMPILED)
     modules = sorted(each for each in os.listdir(folder) if each.startswith(name + ".cpython-"))
     if not modules:
@@ -66,7 +66,7 @@ def made_for():  # type: () -> str
 
 
 def run_with_another():  # type: () -> None
-    """Go on with the first Python on PATH that fits. Each is tried before: a shim may be there, and yet not run."""
+    """Continue with the first Python on PATH that fits. Each is tried before: a shim may exist and yet not run."""
     import subprocess
 
     with open(os.devnull, "wb") as nowhere:
@@ -79,14 +79,15 @@ def run_with_another():  # type: () -> None
                 try:
                     found = subprocess.call(probe, stdout=nowhere, stderr=nowhere) == 0
                     if found:
-                        # argv[0] stays: by it a link says which command it is.
+                        # argv[0] stays: the name of a link selects the command.
                         os.execv(program, [program] + sys.argv)
                 except OSError:
                     continue
 
 
 def cache_folder():  # type: () -> str
-    """Where byte code of lib is kept, "" for no place: what krew installs may not be writable, and is not ours."""
+    """The folder for byte code of lib, "" for none: the folder that krew installs may not be writable, and belongs to
+    krew."""
     home = os.path.expanduser("~")
     if sys.platform == "darwin":
         top = os.path.join(home, "Library", "Caches")
@@ -98,7 +99,7 @@ def cache_folder():  # type: () -> str
 
 
 def prune(cache):  # type: (str) -> None
-    """Remove the byte code of versions that krew has removed: looked for in the first run of each version. krew keeps a
+    """Remove the byte code of versions that krew has removed; runs at the first run of each version. krew keeps a
     version in store/PLUGIN/VERSION, and the cache has byte code below the whole path of its source."""
     root = os.path.dirname(LIB)
     if not cache or os.path.isdir(cache + root):
@@ -120,7 +121,7 @@ def listed(folder):  # type: (str) -> list[str]
 
 
 def refuse():  # type: () -> None
-    """Say why, but not into a line that somebody is typing."""
+    """Report why, but not during completion, where the text would appear in the typed line."""
     name = os.path.basename(sys.argv[0])
     if name.startswith("kubectl_complete-") or sys.argv[1:2] == ["__complete"]:
         sys.exit(1)
@@ -150,7 +151,7 @@ def main():  # type: () -> None
         prune(cache)
         sys.pycache_prefix = cache or None
     here = os.path.dirname(LIB)
-    # Before all else, so that what somebody has installed for themselves is not taken in its place.
+    # First in sys.path, so that a package that the user has installed is not imported instead.
     sys.path[:] = [LIB] + [place for place in sys.path if place != here]
     from kubectl_eksdoc.launch import main as launched
 

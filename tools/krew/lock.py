@@ -1,5 +1,5 @@
-"""The checksums of the wheels that archives are made of, and of those that pip takes on the same machines: a file for
-``pip install --require-hashes``. ``make lock`` writes it; after a change of constraints.txt, read what it changes."""
+"""The checksums of the wheels in archives, and of the wheels that pip chooses on the same machines: a file for ``pip
+install --require-hashes``. ``make lock`` writes it; after a change of constraints.txt, review its diff."""
 
 from __future__ import annotations
 

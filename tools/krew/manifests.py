@@ -1,4 +1,4 @@
-"""Manifests for krew: a plugin's values as the text that an index holds."""
+"""Manifests for krew: a plugin's values as the text for an index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.krew.lint.manifests import API_VERSION, KIND
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """`os` and `arch` as Go names them; "" as `arch` is any. `sha256` of what `uri` leads to."""
+    """`os` and `arch` as in Go; `arch` "" is any. `sha256` of the archive at `uri`."""
 
     os: str
     arch: str
@@ -22,7 +22,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`version` begins with a v. `description` and `caveats` are lines that stay as they are; no `caveats` is ""."""
+    """`version` begins with a v. `description` and `caveats` are lines that are not reflowed; `caveats` "" is none."""
 
     name: str
     version: str
@@ -34,7 +34,7 @@ class Manifest:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Lists are indented below their names, as in krew-index, and texts of several lines stay as they are read."""
+    """Lists are indented below their names, as in krew-index, and multi-line texts are block scalars."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -48,13 +48,13 @@ _Dumper.add_representer(str, _text)
 
 
 def as_yaml(document: object) -> str:
-    """The same values are the same bytes."""
+    """The same values give the same bytes."""
     found: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
     return found
 
 
 def rendered(manifest: Manifest) -> str:
-    """The text of NAME.yaml; without platforms, that of what stands before them."""
+    """The text of NAME.yaml; without platforms, the text before them."""
     spec: dict[str, object] = {
         "version": manifest.version,
         "homepage": manifest.homepage,

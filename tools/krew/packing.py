@@ -1,5 +1,4 @@
-"""Files as an archive that krew unpacks; the same files are always the same bytes, with whichever CPython, as long as
-it has the same zlib."""
+"""Archives that krew can unpack; the same files always give the same bytes, with any CPython that has the same zlib."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ _FOLDER, _PROGRAM, _FILE = 0o755, 0o755, 0o644
 
 
 def packed(files: Mapping[str, bytes], program: str) -> bytes:
-    """Sorted, without times, owners and links; `program` may be run."""
+    """Sorted, without times, owners and links; `program` is executable."""
     held, zipped = io.BytesIO(), io.BytesIO()
     folders = {str(parent) for name in files for parent in PurePosixPath(name).parents if str(parent) != "."}
     with tarfile.open(fileobj=held, mode="w", format=tarfile.GNU_FORMAT) as archive:

@@ -1,6 +1,6 @@
-"""Which packages an archive holds: those that constraints.txt pins for the run, as the oldest Python takes them.
+"""The packages in an archive: those that constraints.txt pins for run time, for the oldest Python.
 
-One lib serves every Python, so where a package has dropped the oldest one, its last version that runs there is taken.
+One lib serves every Python, so where a package has dropped the oldest one, its last version for that Python is used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def pins(constraints: str) -> tuple[Pin, ...]:
     """The lines below ``# At run time``, up to the next blank one.
 
     Raises:
-        ValueError: a line that is not understood, or no such lines.
+        ValueError: an invalid line, or no such lines.
     """
     lines = constraints.splitlines()
     if _BEGIN not in lines:

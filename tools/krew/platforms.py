@@ -1,4 +1,4 @@
-"""The machines that there is an archive for, and which wheels fit them."""
+"""The machines with an archive, and the wheels that fit them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 @dataclass(frozen=True, slots=True)
 class Libc:
-    """`asked`: as pip is asked for such wheels; `named`: what is in the names of their files."""
+    """`asked`: the platform that pip is asked for; `named`: the tag in the names of their files."""
 
     asked: str
     named: str
@@ -18,7 +18,7 @@ class Libc:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """As Go and krew call it. `libcs`: each has its own compiled modules, which lie side by side."""
+    """As Go and krew name it. `libcs`: each has its own compiled modules, side by side."""
 
     os: str
     arch: str
@@ -46,6 +46,6 @@ MACHINES: tuple[Machine, ...] = (
 
 
 def fits(wheel: str, python: str, libc: Libc) -> bool:
-    """Whether a wheel of that file name is for that CPython there."""
+    """Whether a wheel with that file name fits that CPython on that machine."""
     cp = f"cp{python.replace('.', '')}"
     return re.search(rf"-{cp}-{cp}-{libc.named}\.whl$", wheel) is not None

@@ -19,22 +19,22 @@ LIB = "lib"
 
 _PACKAGE = "kubectl_eksdoc"
 _LAUNCHER = (Path(__file__).with_name("launcher.sh"), Path(__file__).with_name("launcher.py"))
-"""One file for two languages, in that order."""
+"""One file in two languages, in that order."""
 _ENTRY = Path(__file__).with_name("entry.sh")
 
 
 class Clash(Exception):
-    """Two packages bring one file; the message names it."""
+    """Two packages have the same file; the message names it."""
 
 
 def of_machine(machine: Machine, wheels: Wheels, root: Path = ROOT) -> dict[str, bytes]:
     """By path in the archive.
 
     Raises:
-        Unfetched: a wheel is not to be had.
-        NotPure: a package brings something compiled, and may not.
-        Clash: two packages bring one file.
-        ValueError: constraints.txt is not understood.
+        Unfetched: a wheel cannot be downloaded.
+        NotPure: a package has a compiled file that is not allowed.
+        Clash: two packages have the same file.
+        ValueError: constraints.txt is invalid.
     """
     files = {LAUNCHER: launcher(), LICENCE: (root / LICENCE).read_bytes()}
     pins = of_file(root)
@@ -46,7 +46,7 @@ def of_machine(machine: Machine, wheels: Wheels, root: Path = ROOT) -> dict[str,
 
 
 def of_entry(root: Path = ROOT) -> dict[str, bytes]:
-    """What a plugin that stands for one command has: no program of its own."""
+    """The files of a plugin that stands for one command: it has no program of its own."""
     return {ENTRY: _ENTRY.read_bytes(), LICENCE: (root / LICENCE).read_bytes()}
 
 
@@ -58,7 +58,7 @@ def _of_pin(pin: Pin, machine: Machine, wheels: Wheels) -> Mapping[str, bytes]:
     if pin.name != COMPILED:
         return of_wheel(wheels.pure(pin), pin)
     files: dict[str, bytes] = {}
-    for wheel in reversed(wheels.compiled(pin, machine)):  # of what all have, that of the first one
+    for wheel in reversed(wheels.compiled(pin, machine)):  # of files that all have, the one of the first
         files.update(of_wheel(wheel, pin))
     records = [name for name in files if name.endswith("/RECORD")]
     return {name: content for name, content in files.items() if name not in records}
@@ -72,7 +72,7 @@ def _add(files: dict[str, bytes], more: Mapping[str, bytes], whose: str) -> None
 
 
 def _own(root: Path) -> Iterator[Path]:
-    """Modules, and the data that setup.cfg names."""
+    """The modules, and the data files in setup.cfg."""
     config = configparser.ConfigParser()
     config.read(root / "setup.cfg", encoding="utf-8")
     package = root / _PACKAGE

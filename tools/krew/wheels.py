@@ -1,4 +1,4 @@
-"""Wheels from the package index, through pip; what was fetched once is kept."""
+"""Wheels from the package index, through pip, with a local cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.krew.pins import Pin
 from tools.krew.platforms import PYTHONS, Libc, Machine, fits
 
 COMPILED = "msgspec"
-"""Its compiled module is needed; there is no other way to do what it does."""
+"""Their compiled modules are required; there is no pure alternative."""
 EITHER_WAY = ("charset-normalizer", "pyyaml")
 """They run without their compiled modules, which are left out."""
 
@@ -24,7 +24,7 @@ _OLDEST_LINUX = Libc("manylinux_2_28_x86_64", "manylinux.*_x86_64")
 _NEWER_MACOS = Libc("macosx_15_0_", "")
 
 Fetch = Callable[..., "subprocess.CompletedProcess[str]"]
-"""Of the words of each download."""
+"""Called with the arguments of each download."""
 _DOWNLOADS = """\
 import json, sys
 from pip._internal.cli.main import main
@@ -33,25 +33,25 @@ sys.exit(max([main(["download", *words]) for words in json.loads(sys.argv[1])]))
 
 
 class Unfetched(Exception):
-    """A wheel is not there and cannot be fetched, or is not the one that is expected; the message says why."""
+    """A wheel is missing and cannot be downloaded, or is not the expected one; the message says why."""
 
 
 def pip(*downloads: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """In one process: to start pip takes longer than a download."""
+    """In one process: starting pip takes longer than a download."""
     command = [sys.executable, "-c", _DOWNLOADS, json.dumps(downloads)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class _Build(NamedTuple):
-    """What a compiled wheel is for."""
+    """The target of a compiled wheel."""
 
     python: str
     libc: Libc
 
     @property
     def platform(self) -> str:
-        """As pip is asked for it. Apple's oldest system is another one for each CPython; pip takes older ones for those
-        of a newer one."""
+        """The platform that pip is asked for. The oldest macOS differs for each CPython; pip accepts wheels for an
+        older one with a newer CPython."""
         return re.sub(r"^macosx_[0-9_]+?_(?=x|a)", _NEWER_MACOS.asked, self.libc.asked)
 
     def fits(self, name: str) -> bool:
@@ -59,7 +59,7 @@ class _Build(NamedTuple):
 
 
 class Wheels:
-    """Those in `folder`, and those that are fetched into it. `locked`: their checksums; None accepts any."""
+    """Those in `folder`, and those that are downloaded into it. `locked`: their checksums; None accepts any."""
 
     def __init__(self, folder: Path, fetch: Fetch = pip, locked: Lock | None = None) -> None:
         self._folder = folder
@@ -68,24 +68,24 @@ class Wheels:
         folder.mkdir(parents=True, exist_ok=True)
 
     def pure(self, pin: Pin) -> Path:
-        """One that any Python takes; where there is none, that of the oldest CPython, always the same.
+        """A wheel for any Python; where there is none, the one of the oldest CPython, always the same.
 
         Raises:
-            Unfetched: it is not to be had.
+            Unfetched: it cannot be downloaded.
         """
         if pin.name in EITHER_WAY:
             return self._one(pin, lambda name: fits(name, PYTHONS[0], _OLDEST_LINUX), PYTHONS[0], _OLDEST_LINUX.asked)
         return self._one(pin, _is_pure, PYTHONS[0], "any")
 
     def fetch_pure(self, pins: Sequence[Pin]) -> None:
-        """Fetches in one go what is missing of them. Of what that does not bring, `pure` says why."""
+        """Download the missing ones at once. `pure` reports those that could not be downloaded."""
         sought = [pin for pin in pins if pin.name not in (COMPILED, *EITHER_WAY)]
         missing = [pin for pin in sought if self._kept(pin, _is_pure) is None]
         if len(missing) > 1:
             self._fetch(self._words(missing, PYTHONS[0], "any"))
 
     def compiled(self, pin: Pin, machine: Machine) -> list[Path]:
-        """One for each CPython and libc, fetched in one go. Raises: as `pure`."""
+        """One for each CPython and libc, downloaded at once. Raises: as `pure`."""
         every = [_Build(python, libc) for libc in machine.libcs for python in PYTHONS]
         missing = [each for each in every if self._kept(pin, each.fits) is None]
         if len(missing) > 1:
@@ -93,8 +93,8 @@ class Wheels:
         return [self._one(pin, each.fits, each.python, each.platform) for each in every]
 
     def every(self, pin: Pin, machines: Sequence[Machine], several: Sequence[str] = (COMPILED,)) -> list[Path]:
-        """All that the archives of `machines` take of it. `several`: packages with a wheel for each Python there; with
-        EITHER_WAY it is what pip installs. Raises: as `pure`."""
+        """All wheels of it for the archives of `machines`. `several`: packages with a wheel for each Python there; for
+        EITHER_WAY the wheel that pip installs. Raises: as `pure`."""
         if pin.name not in several:
             return [self.pure(pin)]
         return [path for machine in machines for path in self.compiled(pin, machine)]

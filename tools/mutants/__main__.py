@@ -21,7 +21,7 @@ from tools.mutants.running import Reached, Server
 
 
 def run(sample: Path, reach: Path, results: Path, jobs: int, limit: float, root: Path, near: bool) -> int:
-    """Judges what is not judged yet; each process appends to a file of its own in `results`."""
+    """Judge the mutants that are not judged yet; each process appends to a file of its own in `results`."""
     results.mkdir(parents=True, exist_ok=True)
     mutants = read_sample(sample)
     done = {

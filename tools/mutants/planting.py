@@ -1,4 +1,4 @@
-"""Small faults: which there are in a file, which of them are drawn, and a copy of the checkout with them."""
+"""Mutants: the possible ones of a file, a random sample, and a copy of the checkout with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ PURE = tuple(
         "model",
     )
 )
-"""What decides. What in them touches the world, shows or waits (`BESIDE`, files or folders) is left out."""
+"""Packages that decide. Modules in them that touch the world, show or wait (`BESIDE`, files or folders) are left
+out."""
 
 BESIDE = frozenset(("apply", "command", "journals", "loop", "printed", "read", "report", "runner"))
 _SWAPPED: Mapping[type[ast.AST], type[ast.AST]] = {
@@ -63,11 +64,11 @@ class Mutant:
     end_column: int
     kind: str
     new: str
-    """The expression in its place; empty for a statement that is left out."""
+    """The replacement expression; empty for a removed statement."""
 
 
 def mutants_of(path: Path, root: Path = ROOT) -> Iterator[Mutant]:
-    """Every mutant of one file: one operator, number, truth value, condition or statement inside a function."""
+    """Every mutant of one file: one operator, number, boolean, condition or statement inside a function."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     file = str(path.relative_to(root))
     for node in ast.iter_child_nodes(tree):
@@ -81,7 +82,7 @@ def _inside(node: ast.AST, file: str, function: int) -> Iterator[Mutant]:
             yield from _inside(statement, file, first)
         return
     if isinstance(node, ast.Assert | ast.Raise | ast.JoinedStr | ast.pattern | ast.AnnAssign | ast.Import):
-        return  # no behaviour, wording, or no place where an expression can be swapped
+        return  # no behaviour, only wording, or no place where an expression can be replaced
     if function:
         for kind, new in _changes(node):
             assert isinstance(node, ast.expr | ast.stmt)
@@ -129,7 +130,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def drawn(files: Iterable[Path], count: int, seed: int, root: Path = ROOT) -> tuple[Mutant, ...]:
-    """`count` mutants, each as likely as any other; none lies inside another of the same file."""
+    """`count` mutants, each with the same probability; none is inside another of the same file."""
     every = [mutant for path in files for mutant in mutants_of(path, root)]
     random.Random(seed).shuffle(every)
     chosen: list[Mutant] = []
@@ -147,7 +148,7 @@ def _overlap(one: Mutant, other: Mutant) -> bool:
 
 
 def planted(text: str, mutants: Iterable[Mutant]) -> str:
-    """`text` with `mutants`; lines stay where they are."""
+    """`text` with `mutants`; line numbers do not change."""
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     for one in sorted(mutants, key=lambda mutant: (mutant.line, mutant.column), reverse=True):
         first, last = lines[one.line - 1 : one.line], lines[one.line - 1 : one.end_line]
@@ -177,6 +178,6 @@ def copied(mutants: Sequence[Mutant], to: Path, root: Path = ROOT) -> None:
         compile(text, file, "exec")
         (to / file).write_text(text, encoding="utf-8")
     start = to / "kubectl_eksdoc" / "__init__.py"
-    # Processes that tests start are told by the environment.
+    # Processes that tests start read it from the environment.
     active = 'import builtins, os; builtins.EKSDOC_MUTANT = int(os.environ.get("EKSDOC_MUTANT", "0"))'
     start.write_text(start.read_text(encoding="utf-8") + f"\n{active}\n", encoding="utf-8")

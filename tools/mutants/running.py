@@ -1,4 +1,4 @@
-"""Runs for each mutant the tests that reach it, in a fork of a process that has collected them."""
+"""Run for each mutant the tests that reach it, in a fork of a process that has collected them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools import quick
 from tools.mutants.planting import Mutant
 
 NOT_RUN = ("tests/contracts/", "tests/plugins/", "tests/krew/")
-"""Tests that look at the source itself: in a copy with mutants they say nothing."""
+"""Tests that read the source itself: in a copy with mutants they are meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class Reached:
         return cls({where: tuple(those) for where, those in tests.items()}, seconds)
 
     def tests_of(self, mutant: Mutant, near: Mapping[str, int]) -> tuple[str, ...]:
-        """The nearest files first, and of these the cheapest tests: what kills a mutant mostly comes early."""
+        """The nearest files first, and of these the cheapest tests: the test that kills a mutant is usually among the
+        first."""
 
         def order(test: str) -> tuple[int, float, str]:
             place = near.get(test.split("::")[0], 99)
@@ -94,14 +95,14 @@ class Server:
                 break
             if failed not in self._trusted:
                 self._trusted[failed] = self._forked(0, [items[failed]])[0] is None
-            # Twice with the mutant and never without it: a test that fails now and then kills nothing.
+            # Twice with the mutant and never without it: a flaky test kills no mutant.
             if self._trusted[failed] and self._forked(mutant.number, [items[failed]])[0] is not None:
                 return row | {"result": "killed", "by": failed, "how": how}
             cut = cut[cut.index(failed) + 1 :]
         return row
 
     def _forked(self, number: int, items: Sequence[pytest.Item]) -> tuple[str | None, str]:
-        """The first test that fails with this mutant, and how."""
+        """The first test that fails with this mutant, and its failure."""
         read, self._pipe = os.pipe()
         child = os.fork()
         if not child:
@@ -123,7 +124,7 @@ class Server:
 
     def _in_child(self, number: int, items: Sequence[pytest.Item]) -> None:
         os.setsid()
-        # Those that a test starts have the pipe too, unless it is closed for them.
+        # Child processes of a test inherit the pipe, unless it is closed for them.
         os.set_inheritable(self._pipe, False)
         builtins.EKSDOC_MUTANT = number  # type: ignore[attr-defined]
         os.environ["EKSDOC_MUTANT"] = str(number)
@@ -133,7 +134,7 @@ class Server:
         try:
             for item, following in zip(items, [*items[1:], None], strict=True):
                 os.write(self._pipe, f"{item.nodeid}\n".encode())
-                # Of CPU, as other processes may be busy; and for what only waits, of the clock.
+                # CPU time, as other processes may be busy; and wall-clock time, for tests that only wait.
                 signal.signal(signal.SIGPROF, signal.SIG_DFL)
                 signal.setitimer(signal.ITIMER_PROF, 10 + 10 * self._reached.seconds[item.nodeid])
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -1,1 +1,1 @@
-"""Drains of a real cluster, held against what was predicted of them: `make test-real KUBECONFIG=…`."""
+"""Drains of a real cluster, compared with their predictions: `make test-real KUBECONFIG=…`."""

@@ -51,14 +51,14 @@ _CLUSTER = EksCluster("real", "arn:aws:eks:eu-west-1:111122223333:cluster/real",
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _FIXED = ("f:selector", "f:roleRef", "f:clusterIP")
 _UNLIKE = ("v1.18.4", "v1.20.1", "v1.22.0")
-"""Their chart names another version in VPC_CNI_VERSION than their manifest does."""
+"""Their chart has another version in VPC_CNI_VERSION than their manifest."""
 _MANAGERS = ("", "", "kubectl-edit", "argocd-controller", "helm", "eks")
 
 
 @dataclass
 class Score:
-    """Mutable. `right`, `wrong`: decided fields in a mode; `passed`: where a user loses something all the same;
-    `quiet`: what only EKS has, changed and not foretold."""
+    """Mutable. `right`, `wrong`: decided fields in a mode; `passed`: cases that passed although a user loses a value;
+    `quiet`: EKS's own fields that changed without a prediction."""
 
     right: int = 0
     unknown: list[str] = field(default_factory=list)
@@ -102,7 +102,7 @@ def main() -> int:
 
 
 class Eks:
-    """It applies by HTTP, as EKS does; through ``kubectl proxy``, which knows who may."""
+    """It applies by HTTP, as EKS does; through ``kubectl proxy``, which has the credentials."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -128,7 +128,7 @@ def _eks(kubeconfig: str, context: str) -> Iterator[Eks]:
 
 
 def _pair(chance: random.Random, addon: str) -> tuple[str, str]:
-    """Versions of which EKS's own name is known, the newer one up to three steps further."""
+    """Versions whose name in EKS is known, the newer one up to three steps further."""
     versions = [each.version for each in all_known(addon) if each.version not in _UNLIKE]
     at = chance.randrange(len(versions))
     pair = versions[at], versions[min(at + chance.randint(1, 3), len(versions) - 1)]
@@ -192,8 +192,8 @@ def _in(of: ObjectName) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Of the server: the object that results, or fields in conflict (as EKS names them), or the refusal of what would
-    result (`invalid`)."""
+    """The server's answer: the resulting object, or fields in conflict (as EKS names them), or the refusal of an
+    invalid result (`invalid`)."""
 
     doc: Doc | None
     conflicts: tuple[str, ...] = ()
@@ -271,7 +271,7 @@ def _compared(
             loses |= path in changed and path in users
             change = told.get(path)
             if change is None and path not in users:
-                score.quiet += 1  # EKS's own, which nobody loses
+                score.quiet += 1  # fields of EKS, which no user loses
                 continue
             if change is None:
                 expected = Fate.UNKNOWN if path in maybe else None
@@ -295,7 +295,7 @@ def _count(score: Score, fate: Fate | None, right: bool, text: str) -> None:
 
 
 def _of_users(live: Doc, values: Any, schema: Schema) -> set[FieldPath]:
-    """What users have set, emptied or removed."""
+    """Fields that users have set, emptied or removed."""
     owned = {path for owner, entry in read(live).items() if owner.manager != "eks" for path in entry.fields}
     owned |= {p for o, e in read(live).items() if o.manager == "eks" and o.operation == "Update" for p in e.fields}
     return owned | {path for path in values if value_at(live, path, schema.root) is MISSING}
@@ -335,7 +335,7 @@ def _write(machine: Machine, chance: random.Random, of: ObjectName, known: Neare
     try:
         machine.kubectl(*words, give=give)
     except Refused:
-        return  # a value that is not valid there
+        return  # a value that is invalid in that field
 
 
 def _altered(chance: random.Random, path: FieldPath, value: Any) -> Any:
@@ -351,7 +351,7 @@ def _altered(chance: random.Random, path: FieldPath, value: Any) -> Any:
 
 
 def _pointer(doc: Any, path: FieldPath, schema: Schema) -> str:
-    """RFC 6901, "" where nothing is there."""
+    """RFC 6901, "" where the field is absent."""
     place, text = schema.root, ""
     for step in path:
         if isinstance(doc, dict) and step.startswith("f:") and step[2:] in doc:

@@ -1,4 +1,4 @@
-"""What a real cluster is filled with for a drain: nodes where it has none, and workloads that stop in a given time."""
+"""Objects of a test drain on a real cluster: nodes where it has none, and workloads that stop in a given time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 Doc = dict[str, Any]
 
 LABEL = "eksdoc.io/test-real"
-"""On nodes ``old`` (to be drained) or ``new`` (to receive), on namespaces ``yes``."""
+"""On nodes ``old`` (to be drained) or ``new`` (to receive pods), on namespaces ``yes``."""
 
 PREFIX = "eksdoc-test-real"
-"""All that is made is named by it. The namespace of this name has the journals and the lock."""
+"""The name prefix of all created objects. The namespace of this name has the journals and the lock."""
 
 GRACE_S = 30
 IMAGE = "registry.k8s.io/pause:3.10"
 START_S = 3
-"""A kubelet that is played is told so; a real one starts the image as fast as it can."""
+"""A simulated kubelet reads it; a real one starts the image as fast as it can."""
 
 
 class Workload(NamedTuple):
@@ -40,7 +40,7 @@ def namespace(name: str) -> Doc:
 
 
 def node(name: str, role: str, zone: str) -> Doc:
-    """Of no instance: for clusters whose kubelets are played."""
+    """A node without an instance: for clusters with simulated kubelets."""
     labels = {
         LABEL: role,
         "kubernetes.io/hostname": name,
@@ -67,7 +67,7 @@ def node_status(version: str) -> Doc:
 def workloads(where: str, stop_s: float) -> list[Doc]:
     """Deployments, StatefulSets and budgets in the namespace `where`, on labelled nodes alone.
 
-    Their pods take `stop_s` to stop: on a real kubelet by the preStop hook, on one that is played by an annotation.
+    Their pods take `stop_s` to stop: with a real kubelet by the preStop hook, with a simulated one by an annotation.
     """
     docs = []
     for each in WORKLOADS:

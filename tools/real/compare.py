@@ -1,4 +1,4 @@
-"""Compares what plan and rehearsal predicted of a drain with what its run did: pure, from their ``-o json``."""
+"""Compare the predictions of plan and rehearsal with the result of a run: pure, from their ``-o json``."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kubectl_eksdoc.model.quantities import go_duration
 Doc = Mapping[str, Any]
 
 FIFTH = 0.2
-"""Once so many of its pods are gone, a run knows how long they take to stop."""
+"""After this share of its pods a run knows how long they take to stop."""
 
 NEAR = 0.2
-"""An estimate that is so far from what was measured is right."""
+"""An estimate within this share of the measured duration is right."""
 
 _SAID = re.compile(r"(\d+) of (\d+) pods gone.*about (\S+)(?: to (\S+))? left")
 
 
 class Left(NamedTuple):
-    """What a run said when a fifth of its pods were gone: when it ends, in seconds from its begin; two for a range."""
+    """The estimate of a run after a fifth of its pods: its end, in seconds from its begin; two for a range."""
 
     least_s: float
     most_s: float
@@ -31,9 +31,9 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One drain. `in_order`: the share of pairs of evictions that came in the order of the plan; `placed`: the share of
-    replacements on the nodes for which they were predicted, node by node; each of rehearsal and run. Times in seconds
-    from the begin to the last node's end. `wrong`: sentences; what was predicted and did not hold."""
+    """One drain. `in_order`: the share of pairs of evictions in the order of the plan; `placed`: the share of
+    replacements on the predicted nodes, node by node; each of rehearsal and run. Times in seconds from the begin to the
+    end of the last node. `wrong`: sentences on predictions that did not hold."""
 
     stop_s: float
     measured: bool
@@ -52,7 +52,7 @@ class Compared:
 
     @property
     def off(self) -> float:
-        """How far the p50 is above what it took (negative: below), as a share of that."""
+        """How far the p50 is above the measured duration (negative: below), as a share of that."""
         return (self.p50_s - self.took_s) / self.took_s
 
 
@@ -106,7 +106,8 @@ def _wrong(
 
 
 def in_order(planned: Mapping[str, float], evicted: Iterable[str]) -> float:
-    """The share of pairs that were evicted in the order of their planned times; pairs of one time have no order."""
+    """The share of pairs that were evicted in the order of their planned times; pairs of the same time have no
+    order."""
     times = [planned[pod] for pod in evicted if pod in planned]
     pairs = [(first, second) for first, second in combinations(times, 2) if first != second]
     return sum(first < second for first, second in pairs) / len(pairs) if pairs else 1.0
@@ -129,7 +130,8 @@ def _pod(eviction: Doc) -> str:
 
 
 def left_of(said: str, after_s: float) -> Left | None:
-    """From what `drain status` says of a run, `after_s` after its begin; None before a fifth of its pods are gone."""
+    """From the output of `drain status`, `after_s` after the begin of the run; None before a fifth of its pods are
+    gone."""
     found = _SAID.search(said)
     if found is None or int(found[1]) < FIFTH * int(found[2]):
         return None

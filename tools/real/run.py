@@ -34,11 +34,11 @@ OLD = ("--selector", f"{cluster.LABEL}=old")
 
 
 class Refused(Exception):
-    """It cannot be tried on this cluster; says why, and what to do."""
+    """The test cannot run on this cluster; the message says why, and what to do."""
 
 
 class Machine:
-    """One that knows this cluster, and journals of runs in `home` alone."""
+    """A machine with access to this cluster, and with journals of runs in `home` alone."""
 
     def __init__(self, kubeconfig: str, context: str, home: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "EKSDOC_"))}
@@ -68,7 +68,7 @@ class Machine:
         return subprocess.Popen(command, stdout=out, stderr=err, text=True, env=self._environ)
 
     def told(self, *words: str) -> Doc:
-        """What the command printed; exit codes of findings (1, 5) are fine."""
+        """The output of the command; exit codes of findings (1, 5) are accepted."""
         with self.eksdoc(*words) as going:
             out, err = going.communicate()
         if going.returncode not in (0, 1, 5):
@@ -113,7 +113,7 @@ def _asked() -> argparse.Namespace:
 
 
 def _prepare(machine: Machine, asked: argparse.Namespace) -> None:
-    """Refuses, or the nodes are labelled and the journals have a namespace."""
+    """Refuse the cluster, or label the nodes and create the namespace of the journals."""
     if asked.again:
         _leave(machine)
     if machine.listed("namespaces", "-l", cluster.LABEL) or machine.listed("nodes", "-l", cluster.LABEL):
@@ -142,7 +142,7 @@ def _make_nodes(machine: Machine, roles: dict[str, list[str]]) -> None:
 
 
 def _leave(machine: Machine) -> None:
-    """What was made goes; nodes that were named lose their label, and take pods again."""
+    """Delete the created objects; named nodes lose their label, and are uncordoned."""
     nodes = [each["metadata"]["name"] for each in machine.listed("nodes", "-l", cluster.LABEL)]
     made = [name for name in nodes if name.startswith(cluster.PREFIX)]
     named = [name for name in nodes if name not in made]
@@ -165,12 +165,12 @@ def _drains(machine: Machine, stops: Sequence[float], save: Path | None) -> list
                 save.mkdir(parents=True, exist_ok=True)
                 (save / f"{stop_s:g}s-{which}.json").write_text(json.dumps(parts))
             print(table(rows[-1:]).splitlines()[-1], file=sys.stderr)
-        machine.kubectl("delete", "namespace", _where(stop_s))  # its pods have taken room on the new nodes
+        machine.kubectl("delete", "namespace", _where(stop_s))  # its pods have used capacity of the new nodes
     return rows
 
 
 def _drain(machine: Machine, stop_s: float) -> tuple[Doc, Doc, list[Doc], Doc, Left | None]:
-    """Plan, rehearsal, events, result, and when the run said that it ends."""
+    """Plan, rehearsal, events, result, and the end that the run predicted."""
     _fill(machine, stop_s)
     plan = machine.told("drain", "plan", *OLD)
     rehearsal = machine.told("rehearse", *OLD)
@@ -187,7 +187,7 @@ def _where(stop_s: float) -> str:
 
 
 def _fill(machine: Machine, stop_s: float) -> None:
-    """All pods on the old nodes, Ready, with the new ones empty and open."""
+    """All pods on the old nodes, Ready, with the new ones empty and schedulable."""
     where = _where(stop_s)
     machine.kubectl("uncordon", "-l", f"{cluster.LABEL}=old")
     machine.kubectl("cordon", "-l", f"{cluster.LABEL}=new")
@@ -207,7 +207,7 @@ def _fill(machine: Machine, stop_s: float) -> None:
 
 
 def _ready_on_old(machine: Machine, where: str) -> int:
-    """So many pods; no other may be there."""
+    """The number of pods; there may be no others."""
     old = {each["metadata"]["name"] for each in machine.listed("nodes", "-l", f"{cluster.LABEL}=old")}
     pods = machine.listed("pods", "-n", where)
     ready = [
@@ -220,7 +220,7 @@ def _ready_on_old(machine: Machine, where: str) -> int:
 
 
 def _run(machine: Machine, words: Sequence[str]) -> tuple[list[Doc], Doc, Left | None]:
-    """What the run told, and what `drain status` said when a fifth of its pods were gone."""
+    """The events of the run, and the output of `drain status` after a fifth of its pods."""
     left = None
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         going = machine.eksdoc("drain", "run", *words, out=out, err=err)

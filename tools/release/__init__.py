@@ -1,1 +1,1 @@
-"""``make release``: what is published of one version, the same bytes whenever and wherever it is built."""
+"""``make release``: the published files of one version, the same bytes in every build."""

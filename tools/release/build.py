@@ -1,7 +1,8 @@
-"""The last step of ``make release``: the source archive, the wheel, and what describes the release, with checksums.
+"""The last step of ``make release``: the source archive, the wheel, and the descriptions of the release, with
+checksums.
 
-The archives for krew are there already (``tools.krew.build``), as their checksums are in the manifests that the source
-archive holds.
+The archives for krew exist already (``tools.krew.build``), as their checksums are in the manifests of the source
+archive.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ The owner is a placeholder: give OWNER=NAME (user or organization on GitHub) bef
 
 
 def built(root: Path, into: Path, wheels: Wheels) -> None:
-    """Writes all but the archives for krew into `into`, and the checksums of all that is there.
+    """Write all but the archives for krew into `into`, and the checksums of all files there.
 
     Raises:
-        Refused, Unfetched: something is missing; the message says what.
+        Refused, Unfetched: a file is missing; the message says which.
     """
     version = version_of(root)
     date, changes = section((root / CHANGELOG).read_text(encoding="utf-8"), version)

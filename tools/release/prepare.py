@@ -1,8 +1,8 @@
-"""The first step of ``make release``: writes the version, the owner and the changelog's section into the sources.
+"""The first step of ``make release``: write the version, the owner and the changelog's section into the sources.
 
-The version is in ``kubectl_eksdoc/__init__.py`` and the owner in ``plugins.yaml``; ``make docs`` carries both into all
-other files, but for the name of the image in the program, which is in the archives that are built before. A second run
-with the same values changes nothing.
+The version is in ``kubectl_eksdoc/__init__.py`` and the owner in ``plugins.yaml``; ``make docs`` copies both into all
+other files, except for the name of the image in the program, which is in the archives that are built before. A second
+run with the same values changes nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SECTION = re.compile(
 
 
 class Refused(Exception):
-    """Nothing is released; the message says why."""
+    """There is no release; the message says why."""
 
 
 def version_of(root: Path) -> str:
@@ -44,29 +44,29 @@ def version_of(root: Path) -> str:
 
 
 def with_version(text: str, version: str) -> str:
-    """Raises Refused: it is no version that both pip and krew read the same way."""
+    """Raises Refused: pip and krew do not both read it as the same version."""
     if not _IS_VERSION.fullmatch(version):
         raise Refused(f"VERSION={version} is not a version: write it as 1.2.3 or 1.2.3rc1")
     return _VERSION.sub(version, text)
 
 
 def with_owner(text: str, owner: str) -> str:
-    """Raises Refused: it is no name of GitHub."""
+    """Raises Refused: it is not a valid name of GitHub."""
     if not _IS_OWNER.fullmatch(owner):
         raise Refused(f"OWNER={owner} is not the name of a user or organization of GitHub")
     return _OWNER.sub(owner, text)
 
 
 def with_image(text: str, owner: str) -> str:
-    """Names of images are in small letters."""
+    """Image names are in lower case."""
     return _IMAGE.sub(owner.lower(), text)
 
 
 def with_section(changelog: str, version: str, date: str) -> str:
-    """With what is unreleased under a heading of its own; as it was, where there is such a section.
+    """With the unreleased changes under a heading of their own; unchanged, where there is such a section.
 
     Raises:
-        Refused: nothing is unreleased, the section has another date, or `date` is none.
+        Refused: there are no unreleased changes, the section has another date, or `date` is invalid.
     """
     if date and not _is_date(date):
         raise Refused(f"DATE={date} is not a date: write it as 2026-12-01")
@@ -91,7 +91,7 @@ def _is_date(text: str) -> bool:
 
 
 def section(changelog: str, version: str) -> tuple[str, str]:
-    """The date and the text of what a version changed.
+    """The date and the text of the changes of a version.
 
     Raises:
         Refused: there is no such section, or it has no date.
@@ -103,10 +103,10 @@ def section(changelog: str, version: str) -> tuple[str, str]:
 
 
 def prepared(root: Path, version: str, owner: str, date: str) -> list[str]:
-    """Writes the files; those that it changed.
+    """Write the files; returns those that changed.
 
     Raises:
-        Refused: a value is none, or nothing is to be released. Nothing was written.
+        Refused: a value is invalid, or there is nothing to release. Nothing was written.
     """
     version = version or version_of(root)
     names = (VERSION_FILE, OWNER_FILE, IMAGE_FILE, CHANGELOG)

@@ -1,4 +1,5 @@
-"""The software bill of materials, as CycloneDX 1.6: what the archives for krew hold, with licences and checksums."""
+"""The software bill of materials, as CycloneDX 1.6: the content of the archives for krew, with licences and
+checksums."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _REQUIRED = re.compile(r"^([A-Za-z0-9._-]+)")
 
 
 def sbom(version: str, date: str, wheels: Mapping[Pin, Sequence[Path]]) -> str:
-    """The same wheels are the same text. What is in an archive is in it; which machine takes which wheel of msgspec is
-    in the names of the files."""
+    """The same wheels give the same text. Dependencies include all packages of an archive; the machine of a msgspec
+    wheel is in its file name."""
     metadata = {pin: metadata_of(paths[0]) for pin, paths in wheels.items()}
     main = _component(Pin(NAME, version), "application", ["Apache-2.0"])
     components = [
@@ -87,7 +88,7 @@ def _reference(wheel: Path) -> dict[str, Any]:
 
 
 def _needs(metadata: Message, refs: Mapping[str, str]) -> list[str]:
-    """Of what it requires, without extras, what is here."""
+    """Its requirements, without extras, that are in the archives."""
     required: Iterable[str] = metadata.get_all("Requires-Dist", ())
     names = {match[1] for each in required if "extra ==" not in each and (match := _REQUIRED.match(each))}
     return sorted(refs[name] for name in {re.sub(r"[-_.]+", "-", each).lower() for each in names} if name in refs)

@@ -1,6 +1,6 @@
-"""The source archive and the wheel, made of the files of the clone in a folder of their own.
+"""The source archive and the wheel, built from the files of the clone in a folder of their own.
 
-Times are the release's date, modes and owners are the same everywhere, so the same files are the same bytes with the
+Times are the date of the release, modes and owners are always the same, so the same files give the same bytes with the
 same setuptools and zlib (constraints.txt pins setuptools).
 """
 
@@ -20,14 +20,14 @@ from pathlib import Path
 from tools.release.prepare import Refused, version_of
 
 _DESCRIPTION = "PACKAGE.md"
-"""README.md for the package index, where a link that is relative leads nowhere."""
+"""README.md for the package index, where relative links do not work."""
 _RELATIVE = re.compile(r"(!?)(\[[^]]*\]\()(?!https?:|#)")
 _NOT_OURS = {"build", "dist", "__pycache__", "out"}
 _RUN = 0o755
 
 
 def files(root: Path) -> list[Path]:
-    """Of the clone, without what git ignores; of a source archive all but what is built in it."""
+    """The files of the clone, without those that git ignores; of a source archive all but its build output."""
     if not (root / ".git").exists():
         return sorted(path for path in root.rglob("*") if path.is_file() and not _built(path.relative_to(root)))
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -41,10 +41,10 @@ def _built(path: Path) -> bool:
 
 
 def packages(root: Path, epoch_s: int, work: Path) -> tuple[Path, Path]:
-    """Builds both in `work`.
+    """Build both in `work`.
 
     Raises:
-        Refused: setuptools refuses; its words are in the message.
+        Refused: setuptools fails; its output is in the message.
     """
     clone = work / "clone"
     for path in files(root):
@@ -57,7 +57,7 @@ def packages(root: Path, epoch_s: int, work: Path) -> tuple[Path, Path]:
     (source,) = work.glob("*.tar.gz")
     source.write_bytes(normalized(source.read_bytes(), epoch_s))
     with tarfile.open(source) as archive:
-        for entry in archive:  # what was packed above: no link, no path that leads out
+        for entry in archive:  # packed above: no link, no path outside the folder
             _write(entry, archive, work / "sdist")
     (unpacked,) = (work / "sdist").iterdir()
     _build("wheel", unpacked, work, epoch_s)
@@ -74,7 +74,7 @@ def _describe(clone: Path) -> None:
 
 
 def described(readme: str, address: str, tag: str) -> str:
-    """With links into the repository at `address`, and images from there."""
+    """With absolute links into the repository at `address`, and absolute image addresses."""
     return _RELATIVE.sub(lambda m: f"{m[1]}{m[2]}{address}/{'raw' if m[1] else 'blob'}/{tag}/", readme)
 
 
@@ -88,7 +88,7 @@ def _write(entry: tarfile.TarInfo, archive: tarfile.TarFile, into: Path) -> None
 
 
 def _build(kind: str, folder: Path, into: Path, epoch_s: int) -> None:
-    # Files that setuptools writes itself have the modes that the umask leaves.
+    # Files that setuptools writes itself have modes that depend on the umask.
     code = f"import os, sys; os.umask(0o022); from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
     environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch_s), "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", code, str(into)]
@@ -98,7 +98,7 @@ def _build(kind: str, folder: Path, into: Path, epoch_s: int) -> None:
 
 
 def normalized(source: bytes, epoch_s: int) -> bytes:
-    """A source archive sorted by name, all of it from `epoch_s`, of nobody."""
+    """A source archive sorted by name, all entries with the time `epoch_s` and without an owner."""
     held, zipped = io.BytesIO(), io.BytesIO()
     with tarfile.open(fileobj=held, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for entry, content in sorted(_entries(source), key=lambda each: each[0].name):

@@ -1,5 +1,5 @@
-"""``kubectl eksdoc addon-diff`` and its faces: what an update will do, and whatever else is asked about one.
+"""Command ``kubectl eksdoc addon-diff``: prediction and execution of an add-on update, past updates, Terraform plans.
 
-Belongs here: the flags, which face answers, what all of them read.
-Never here: what becomes of a field (that is `addon_diff`), a request to AWS.
+Belongs here: the flags, the choice of the answer, the facts that all answers read. Never here: the effect on a field
+(see `addon_diff`), a request to AWS.
 """

@@ -1,4 +1,4 @@
-"""``addon-diff --apply``: what is sent is shown, typed back, read again, written down, sent, and followed."""
+"""``addon-diff --apply``: preview, typed confirmation, a second read, journal entry, request, and following."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ from ..report.update import as_json
 from .forecast import code
 from .request import AddonDiffRequest, Apply
 
-# What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
-#
-# As with runs: `--yes` stands for the first only together with the expectation. What is critical, or taken away as a
-# whole, is typed back by add-on and version whatever `--yes` says; what is unknown, unless `--accept-unknown` names it.
+# Typed confirmations before the request to EKS: the cluster and the number of changed fields; and severe findings. As
+# with drain runs, `--yes` replaces the first only together with the expected number. Critical findings and dropped
+# values are confirmed by add-on and version in spite of `--yes`; unknown findings, unless `--accept-unknown` names
+# them.
 
 
 ASKS_EKS_NOTHING = (
@@ -91,11 +91,12 @@ def confirm(
     given: ConfirmationFlags,
     ask: Ask,
 ) -> None:
-    """`acknowledgement`: the add-on and its target, as they are typed back. `accepted`: codes of what may be unknown.
+    """Ask for the typed confirmations. `acknowledgement`: the add-on and its target, as they are typed. `accepted`:
+    codes of findings that may be unknown.
 
     Raises:
-        Drifted: the expectation is wrong; nothing was done.
-        UsageError: what was typed is something else, or nobody can be asked.
+        Drifted: the expected number is wrong; nothing was sent.
+        UsageError: another text was typed, or there is no terminal to ask.
     """
     as_expected(given, changes, "change", FIELDS)
     asked = explained(ask, IN_A_SCRIPT)
@@ -109,7 +110,7 @@ def confirm(
 
 
 def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
-    """Those that are not accepted beforehand: only what is unknown can be."""
+    """The findings that are not accepted beforehand; only unknown ones can be."""
     return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]
 
 
@@ -120,7 +121,7 @@ _DEMO = "--demo --apply --dry-run shows what would be sent for the built-in clus
 
 @frozen
 class _Asking:
-    """Who asks for what, in which surroundings."""
+    """One run of ``addon-diff --apply``."""
 
     request: AddonDiffRequest
     apply: Apply
@@ -131,7 +132,8 @@ class _Asking:
 
 
 def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:
-    """
+    """Apply an update, or resume one.
+
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
@@ -147,7 +149,7 @@ def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) ->
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
-    """As `applying`."""
+    """Resume or undo a saved change. Raises as `apply_update`."""
     saved = change.saved
     if not change.undo:
         request = AddonDiffRequest(saved.text("sent", "addon"), "", "NONE", None)
@@ -235,10 +237,11 @@ def _carried_out(
     report: UpdateReport,
     written: ChangeJournalFile,
 ) -> CommandAnswer:
-    """
+    """Send the update and follow it.
+
     Raises:
-        JournalError: it cannot be written down; nothing was sent.
-        AwsError: EKS does not take it.
+        JournalError: the journal cannot be written; nothing was sent.
+        AwsError: EKS refuses the request.
     """
     apply, around = asking.apply, asking.around
     call, expected = call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
@@ -254,7 +257,7 @@ def _carried_out(
 
 
 def _resumed(asking: _Asking, session: ClusterSession) -> CommandAnswer:
-    """An update that was sent before.
+    """Follow an update that was sent before.
 
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never sent.
@@ -286,19 +289,19 @@ def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ende
     return opening.answer(done, around, shared.code(ended))
 
 
-# An update of an add-on that this process sends, or follows again: its journal, its edges, and its result.
+# An update that this process sends or follows: its journal, its connections, and its result.
 
 
 _VALUES = ".values-of-before.json"
 
 
 def values_file(written: ChangeJournalFile) -> Path:
-    """Where the values of the rollback stand, once something is sent."""
+    """The file with the values of the rollback, written with the request."""
     return written.path_beside(_VALUES)
 
 
 def call_of(ready: PreparedAddonUpdate, written: ChangeJournalFile) -> UpdateCall:
-    """The values of the rollback are written beside the journal with it.
+    """Build the request, and write the rollback's values beside the journal.
 
     Raises:
         JournalError: they cannot be written; nothing was sent.
@@ -323,7 +326,7 @@ def begun(
     around: CommandContext,
     **more: object,
 ) -> Doc:
-    """The first line of the journal. Values as they are stand in the file of the rollback alone."""
+    """Write the first line of the journal. Only the rollback's file has the values without redaction."""
     told = told_of(replace(sent, values=printed(sent.values)))
     known = None if isinstance(today, Unknown) else printed(today)
     rest = {"sent": told, "changes": changes, "wayBack": told_of(back), "today": known}
@@ -332,7 +335,7 @@ def begun(
 
 
 def edges(session: ClusterSession, expected: ExpectedUpdate, around: CommandContext) -> tuple[Following, Ports]:
-    """What is followed, and by which edges."""
+    """The update to follow, and its connections."""
     ports = Ports(
         AddonUpdates(session.believed, expected.addon),
         session.objects_now,
@@ -346,9 +349,10 @@ def edges(session: ClusterSession, expected: ExpectedUpdate, around: CommandCont
 
 
 def sent_again(saved: SavedChange, session: ClusterSession, world: World, around: CommandContext) -> AddonUpdate:
-    """
+    """Follow a saved update again.
+
     Raises:
-        LocalJournalError: its journal cannot be understood, or it was never sent.
+        LocalJournalError: its journal cannot be decoded, or it was never sent.
     """
     past = saved.past
     try:
@@ -365,7 +369,7 @@ def sent_again(saved: SavedChange, session: ClusterSession, world: World, around
 
 
 def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str:
-    """By EKS's list: the process ended, or the network did, before the answer was written down."""
+    """The update's ID by EKS's list: the process or the connection ended before the response was recorded."""
     history = session.require(updates_of_addon, addon)
     listed = history.updates if isinstance(history, UpdateHistory) else ()
     at = shared.begun_at(saved)
@@ -380,7 +384,7 @@ def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str
 
 
 def check_addon(saved: SavedChange, addon: str) -> None:
-    """Raises Drifted: it is of another add-on."""
+    """Raises Drifted: the update is of another add-on."""
     of = saved.text("sent", "addon")
     if of != addon:
         arn = saved.text("cluster", "arn")
@@ -388,14 +392,14 @@ def check_addon(saved: SavedChange, addon: str) -> None:
 
 
 def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
-    """What was sent, and its rollback, or why there is none."""
+    """The sent update, and its rollback or the reason why there is none."""
     back = saved.begun.get("wayBack", "")
     return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
 
 
 def check_not_updated(saved: SavedChange, facts: AddonFacts) -> None:
     """Raises Drifted: another client has updated the add-on since, or given it other values, and an undo would revert
-    that, too."""
+    that."""
     sent, _ = sent_before(saved)
     hint = f"Nothing was sent. See what an update does: kubectl eksdoc addon-diff {sent.addon} --to {sent.before}"
     version = facts.addon.version
@@ -414,7 +418,7 @@ def undoing(saved: SavedChange, around: CommandContext) -> tuple[str, str, str]:
     """The add-on, its version and the file with its values before the update.
 
     Raises:
-        LocalJournalError: nothing was sent, or the values are not known.
+        LocalJournalError: nothing was sent, or the values are unknown.
     """
     path = values_file(shared.journal(saved.id, around))
     if UPDATE not in saved.past.tried:

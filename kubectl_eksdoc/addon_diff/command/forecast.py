@@ -1,7 +1,4 @@
-"""What the update of an add-on will change.
-
-The answers of ``addon-diff`` besides the forecast: what a past update took, and what a Terraform plan would do.
-"""
+"""Answers of ``addon-diff`` without --apply: planned updates, past updates, and Terraform plans."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ _Read = TypeVar("_Read")
 
 @frozen
 class _Answered:
-    """`sides` are AWS's of each of `plans`. `left_out`: some add-on could not be told."""
+    """`sides` are the AWS facts of each of `plans`. `has_left_out`: an add-on could not be read."""
 
     session: ClusterSession
     sides: tuple[AddonSide, ...]
@@ -58,7 +55,8 @@ class _Answered:
 
 
 def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer:
-    """
+    """Plan the updates of the requested add-ons.
+
     Raises:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
@@ -66,7 +64,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     asked = _asked(request)
 
     def made(around: CommandContext) -> SavedResult:
-        # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
+        # The comparison reports the add-ons that the earlier result left out.
         then = answered(request, asked, around, lambda _: None)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
@@ -96,7 +94,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
 def answered(
     request: AddonDiffRequest, asked: AddonUpdateRequest, around: CommandContext, note: Callable[[str], object]
 ) -> _Answered:
-    """`note` is told which add-on is left out, and why.
+    """Read and plan the requested add-ons. `note` receives a line for each add-on that is left out.
 
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
@@ -115,7 +113,8 @@ def answered(
 def _of_each(
     names: Sequence[str], alone: str, read: Callable[[str], _Read], note: Callable[[str], object]
 ) -> Iterator[_Read]:
-    """Of one add-on, `alone`, or of all: then what cannot be told of one is noted, and takes no other with it."""
+    """Read the only add-on `only_addon`, or all: then an add-on that cannot be read is noted, and the others
+    continue."""
     for name in names:
         try:
             yield read(name)
@@ -126,7 +125,7 @@ def _of_each(
 
 
 def _steps(session: ClusterSession, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:
-    """None for an add-on that may go there at once. Of the target all is known already."""
+    """None for an add-on that can be updated in one step. The facts of the target are known already."""
     between = plan.facts.steps[:-1]
     return plan_steps(plan, (*versions_of(session, side.addon.name, between), side.target)) if between else ()
 
@@ -158,29 +157,30 @@ def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:
 
 
 _SELECTING = frozenset({"DaemonSet", "Deployment", "StatefulSet"})
-"""No API server takes these without a selector."""
+"""Kinds that the API server accepts only with a selector."""
 _SELECTOR = ("f:spec", "f:selector")
 
 
 def code(plans: Sequence[AddonPlan], accepted: Sequence[str], left_out: bool = False) -> int:
-    """`accepted`: codes that may be unknown; an add-on that was left out is not known."""
+    """`accepted`: codes of findings that may be unknown; an add-on that was left out is unknown."""
     found = opening.code((each for plan in plans for each in plan.findings), accepted)
     return streams.UNKNOWN if left_out and found == streams.CLEAN else found
 
 
 def is_unsure(plans: Sequence[AddonPlan], around: CommandContext) -> bool:
-    """For --strict: what becomes of a field at risk is not certain, which is said."""
+    """For --strict: note how many fields at risk have an uncertain prediction, and whether there are any."""
     unsure = [change for plan in plans for change in plan.unsure]
     if unsure:
         around.note(f"note: --strict: the effect on {counted(len(unsure), 'field')} is not certain (SURE)")
     return bool(unsure)
 
 
-# What the last update of an add-on took, and what is done about it.
+# The losses of past updates, and the commands that restore them.
 
 
 def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
-    """
+    """Review the past updates.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
@@ -195,20 +195,21 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     report = AfterReport(found, session.cluster, kubectl, options=request.given, recognised=session.recognised)
     code = opening.code((each for one in found for each in one.findings), request.accepted)
     if len(found) < len(names) and code == streams.CLEAN:
-        code = streams.UNKNOWN  # an add-on that was left out is not known
+        code = streams.UNKNOWN  # an add-on that was left out is unknown
     return opening.answer(report, around, code)
 
 
-# What the add-on changes of a Terraform plan would do, for a pipeline that can refuse them.
+# Effects of a Terraform plan's add-on changes, for a pipeline that can refuse them.
 
 
 def judge_plan(request: OtherRequest, around: CommandContext) -> CommandAnswer:
-    """
+    """Judge the add-on changes of a Terraform plan.
+
     Raises:
         EksdocError: the command line, the plan, the cluster or AWS is at fault; the error says which.
     """
     TerraformReport.check(around.options.output)
-    plan = read_terraform_plan(request.of)  # before anything is asked
+    plan = read_terraform_plan(request.of)  # before any request to AWS
     with opening.explaining(NAME):
         session = opening.opened(around, NEEDS)
         judgement = judge_terraform(plan, session, request.addon)

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc addon-diff``: its flags, and which face answers."""
+"""Flags of ``kubectl eksdoc addon-diff``, and the choice of its answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
 def add_to(commands: Commands) -> None:
-    """Add ``addon-diff``."""
+    """Add the parser of ``addon-diff``."""
     parser = add_command(
         commands, NAME, "predict what an add-on update changes and resets", "[ADDON] [flags]", _ABOUT, _EXIT_CODES, run
     )
@@ -88,7 +88,7 @@ def add_to(commands: Commands) -> None:
 
 
 def _add_looks(group: argparse._ArgumentGroup) -> None:
-    """What is judged besides, what is told of it, and how strictly."""
+    """Flags for additional checks, output, and strictness."""
     add_text(
         group,
         "--manifest",
@@ -128,7 +128,8 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Run the command.
+
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """

@@ -1,4 +1,4 @@
-"""What was asked of ``addon-diff``."""
+"""Requests of ``addon-diff``, read from its flags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice
 
-# The flags of ``addon-diff --apply``: how it is confirmed, what it sends, how long it is followed.
+# Flags of ``addon-diff --apply``: confirmation, the values to send, and the time to follow the update.
 
 
 WATCH_FOR_S = 1800.0
@@ -23,8 +23,8 @@ WATCH_FOR_S = 1800.0
 
 @frozen
 class Apply:
-    """`accepted`: codes of what may be unknown. `resume`: the id of an
-    update that was sent before, "" for a new one; `undo`: of one that this update reverts."""
+    """`accepted`: codes of findings that may be unknown. `resume`: the ID of an update that was sent before, "" for a
+    new one; `undo`: the ID of the update that this one reverts."""
 
     dry: bool = False
     as_asked: bool = False
@@ -65,10 +65,10 @@ _LOOKS = ("each_step", "since_when", "strict", "manifest", "chart", "explain_con
 
 
 def apply_from(args: argparse.Namespace) -> Apply | None:
-    """None: nothing is to be carried out.
+    """None without --apply.
 
     Raises:
-        UsageError: flags do not go together.
+        UsageError: the flags exclude each other.
     """
     dry: str = args.dry
     found = Apply(
@@ -105,10 +105,10 @@ NAME = "addon-diff"
 
 
 def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
-    """The one that is named, "" for every one.
+    """The add-on of the command line, "" for all.
 
     Raises:
-        UsageError: none is, or several, or one beside --all.
+        UsageError: no add-on, several, or one beside --all.
     """
     if len(words) > 1:
         raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
@@ -120,9 +120,9 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
 
 @frozen
 class AddonDiffRequest:
-    """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
-    answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and
-    `chart`: paths, "" for none. `accepted`: codes that may be unknown."""
+    """`addon` is "" for all; `values` is a path, None for no values. `earlier`: the file of an earlier result, "" for
+    none. `conflict_fields`: the fields of the EKS message to explain; `manifest` and `chart`: paths, "" for none.
+    `accepted`: codes of findings that may be unknown."""
 
     addon: str
     to: str
@@ -139,9 +139,10 @@ class AddonDiffRequest:
 
     @staticmethod
     def from_args(args: argparse.Namespace) -> AddonDiffRequest:
-        """
+        """Read the request from the flags.
+
         Raises:
-            UsageError: no add-on is named, or several, or what was given does not fit together.
+            UsageError: no add-on or several are named, or the flags exclude each other.
         """
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
         words = args.words
@@ -174,7 +175,7 @@ class AddonDiffRequest:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The options of the result, by the names of the flags."""
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
         said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
@@ -183,7 +184,7 @@ class AddonDiffRequest:
 
 
 def _conflict(given: str) -> tuple[str, ...]:
-    """The fields that the message names: the text itself, a file of it, or ``-`` for standard input."""
+    """The fields of the message, which is the text itself, a file, or ``-`` for standard input."""
     from ..plan import fields_in
 
     found = fields_in(given) or fields_in(read_message(given))
@@ -195,12 +196,12 @@ def _conflict(given: str) -> tuple[str, ...]:
     return found
 
 
-# The answers besides the forecast.
+# Requests for a past update or a Terraform plan.
 
 
 class OtherRequest(NamedTuple):
-    """`addon` is "" for all; `of`: the id of an update, "" for the latest, or the path of a Terraform plan, ``-`` for
-    standard input. `given`: by the names of the flags."""
+    """`addon` is "" for all; `subject`: the ID of an update, "" for the latest, or the path of a Terraform plan, ``-``
+    for standard input. `options`: by the names of the flags."""
 
     addon: str
     of: str
@@ -222,13 +223,14 @@ _OF_THE_NEXT = (
     "manifest",
     "chart",
 )
-"""Flags by their names in the arguments that say what is yet to come."""
+"""Flags of a future update, by their names in the arguments."""
 
 
 def look_back(args: argparse.Namespace) -> OtherRequest:
-    """
+    """Read the request for a past update.
+
     Raises:
-        UsageError: no add-on is named, or several, or what was given does not fit together.
+        UsageError: no add-on or several are named, or the flags exclude each other.
     """
     if not args.after:
         raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
@@ -240,7 +242,7 @@ def look_back(args: argparse.Namespace) -> OtherRequest:
             "Ask for one of them at a time.",
         )
 
-    apply_from(args)  # what belongs to it alone is of no use here
+    apply_from(args)  # reports flags that need --apply
     addon = addon_named(args, args.words)
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
@@ -261,13 +263,14 @@ _IN_THE_PLAN = (
     "manifest",
     "chart",
 )
-"""Flags by their names in the arguments: what they say, the plan says."""
+"""Flags whose values are in the Terraform plan, by their names in the arguments."""
 
 
 def judge_plan(args: argparse.Namespace, source: SourceChoice) -> OtherRequest:
-    """
+    """Read the request for a Terraform plan.
+
     Raises:
-        UsageError: what was given does not fit together.
+        UsageError: the flags exclude each other.
     """
     if len(args.words) > 1:
         raise UsageError(f"one add-on at a time, and {len(args.words)} are named", "For all of the plan: name none.")

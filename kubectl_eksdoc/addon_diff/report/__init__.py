@@ -1,5 +1,5 @@
-"""What an add-on's update would change, or has taken, in every format.
+"""Reports of add-on updates, planned and past, in every format.
 
-Belongs here: which fields, findings and commands of an update are shown, in which order and in which words.
-Never here: what an update does (that is `addon_diff`), what is asked of AWS or the cluster.
+Belongs here: the selection, order and wording of an update's fields, findings and commands. Never here: the effects of
+an update (see `addon_diff`), requests to AWS or the cluster.
 """

@@ -1,5 +1,8 @@
-"""What past updates of add-ons have taken, the patch for now, the values for later, and pods to recreate. A wide page
-has all that changed."""
+"""Report of past add-on updates: the reset fields, the patch to restore them, the values to keep them, pods to
+recreate.
+
+A wide page lists all changed fields.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ from ..revisions import TemplateUpdateStep, UnknownRevision
 from . import update as commands
 from .update import BLANK, named, of_terraform
 
-# A past update in sentences, and what is done about it as commands.
+# A past update in sentences, and the commands that restore its losses.
 
 
 def verdict(found: UpdateReview) -> str:
@@ -100,7 +103,7 @@ def _is(many: int) -> str:
 
 
 def _about(found: UpdateReview) -> Iterator[str]:
-    """What else is to be known of the update, in sentences."""
+    """More facts of the update, in sentences."""
     update, history = found.facts.update, found.facts.history
     if not isinstance(update, EksAddonUpdate):
         return
@@ -127,7 +130,7 @@ def _step(each: Templated) -> str:
 
 
 def _rolls(each: Templated) -> str:
-    """What the patch does to the pods of the object, a sentence; "" where that is not known."""
+    """The effect of the patch on the workload's pods, a sentence; "" if unknown."""
     rollout = each.rollout
     if rollout is None:
         return ""
@@ -155,7 +158,8 @@ def _to_recreate(rule: Recreating) -> str:
 
 @frozen
 class AfterReport(CommandReport):
-    """`found` by the names of the add-ons; `kubectl`: the words by which it reaches the cluster that was read."""
+    """`reviews` in the order of the add-ons; `kubectl`: the kubectl command with the flags of the cluster that was
+    read."""
 
     of = "an add-on's past update"
 
@@ -216,7 +220,7 @@ def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
         rows.append(
             [
                 named(change.field),
-                # In full where there is room, but for texts of several lines.
+                # In full if there is room, except texts of several lines.
                 *(f'"{v}"' if full and isinstance(v, str) and "\n" not in v else value_of(v) for v in values),
                 ", ".join(change.owners) or "nobody",
                 _STATES[change.state] if change.lost else Cell(cause.value, _CAUSES.get(cause)),
@@ -248,8 +252,8 @@ def _kept(found: UpdateReview, full: bool) -> Iterator[Line]:
     yield from of_terraform(plan, way) if full else ()
 
 
-# Past updates as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding; what is
-# nowhere is absent.
+# Past updates as ``-o json`` and ``-o yaml`` print them. An unknown value is null and has a finding; a missing value is
+# absent.
 
 
 class _Error(Printed):
@@ -258,13 +262,13 @@ class _Error(Printed):
 
 
 class _Update(Printed):
-    """What EKS was asked to do."""
+    """The request to EKS."""
 
     id: Text
     status: Text
     begun: Moment | None
     parameters: dict[str, str]
-    """As EKS names them: AddonVersion, ResolveConflicts …"""
+    """In EKS's names: AddonVersion, ResolveConflicts …"""
     errors: tuple[_Error, ...]
 
     @classmethod
@@ -277,24 +281,24 @@ class _Field(Printed):
     called = {"path": "field.said", "cause": "because.cause", "why": "because.why", "confidence": "because.sure"}
 
     path: Text
-    """As EKS writes it in a conflict."""
+    """In EKS's notation, as in a conflict message."""
     cause: Cause
-    """lost: another client's value gave way to EKS's. version: EKS's own did. values: the configuration values of the
-    update set it."""
+    """lost: EKS's value replaced that of another client. version: EKS's new value replaced its old one. values: the
+    configuration values of the update set the field."""
     why: Text
     confidence: Confidence
     state: State
-    """What is there now: what EKS set, the value before the update, or what another client has set since."""
+    """The current state: EKS's value, the value before the update, or a value that another client has set since."""
     owners: Texts
-    """Field managers that have it today."""
+    """The current field managers."""
     configuration: Text | None
-    """Where it is in configuration values; null where nothing there leads to it."""
+    """Path in the configuration values; null if there is none."""
     before: Any | UnsetType
-    """Before the update; absent where nothing was there."""
+    """Before the update; absent if there was no value."""
     after: Any | UnsetType
-    """After it; absent for nothing."""
+    """After the update; absent for no value."""
     live: Any | UnsetType
-    """Now; absent for nothing."""
+    """The live value; absent for none."""
 
     @classmethod
     def of(cls, facts: ChangedField) -> _Field:
@@ -307,17 +311,17 @@ class _Field(Printed):
 
 
 class _Now(Printed):
-    """The patch that gives back what was lost, and nothing else."""
+    """The patch that restores the lost fields, and changes nothing else."""
 
     patch: dict[str, Any]
     """A strategic merge patch."""
     command: Text
     pods: Count | None
-    """How many pods it replaces."""
+    """Number of pods that it replaces."""
     at_a_time: int | Text | None
     """maxUnavailable."""
     waits_for_deletion: bool
-    """updateStrategy OnDelete: nothing replaces them by itself."""
+    """updateStrategy OnDelete: pods are replaced only when they are deleted."""
 
 
 def _now(each: Templated, kubectl: tuple[str, ...]) -> _Now | None:
@@ -336,14 +340,14 @@ def _now(each: Templated, kubectl: tuple[str, ...]) -> _Now | None:
 class _Template(Printed):
     object: ObjectResult
     changed: bool | None
-    """Whether the update changed the pod template; null if that is not known."""
+    """The update changed the pod template; null if unknown."""
     before: Positive | None
-    """Number of the revision that was in force before; null where nothing changed, or it is not known."""
+    """Number of the revision in force before the update; null if nothing changed, or it is unknown."""
     after: Positive | None
     why: Text
     fields: tuple[_Field, ...]
     now: _Now | None
-    """Null where nothing is to be given back, or no patch does it."""
+    """Null if there is nothing to restore, or no patch restores it."""
 
 
 def _template(each: Templated, kubectl: tuple[str, ...]) -> _Template:
@@ -363,7 +367,7 @@ def _template(each: Templated, kubectl: tuple[str, ...]) -> _Template:
 class _WithoutHistory(Printed):
     object: ObjectResult
     written: Text | None
-    """When eks wrote the object last; null if that is not noted."""
+    """When eks last wrote the object; null if it is not recorded."""
     fields: Texts
 
     @classmethod
@@ -380,25 +384,25 @@ class _Pods(Printed):
 
     field: Text
     recreate: Texts | None
-    """By namespace/name; null if it is not known which."""
+    """As namespace/name; null if unknown."""
     why: Text
     source: Text | None
     confidence: Confidence
 
 
 class _Later(Printed):
-    """Configuration values that keep what was lost, tried as the next update with OVERWRITE."""
+    """Configuration values that keep what was lost, predicted for the next update with OVERWRITE."""
 
     called = {"cannot_keep": "cannot", "refused": "broken"}
 
     values: dict[str, Any]
     keeps: Texts
     cannot_keep: Texts
-    """Fields to which no value leads."""
+    """Fields that no configuration value sets."""
     refused: Texts | None
-    """What of the values the schema does not allow; null if that is unknown."""
+    """Violations of the schema by the values; null if unknown."""
     command: Text | None
-    """Null where the values keep nothing, or EKS would refuse them."""
+    """Null if the values keep no field, or EKS would refuse them."""
 
 
 def _later(found: UpdateReview) -> _Later | None:
@@ -414,24 +418,24 @@ def _later(found: UpdateReview) -> _Later | None:
 
 
 class _Addon(Printed):
-    """One add-on's past update."""
+    """The past update of one add-on."""
 
     name: Text
     version: Text
-    """The one that is installed."""
+    """The installed version."""
     verdict: Text
     update: _Update | None
-    """Null where none is known."""
+    """Null if none is known."""
     other_updates: Count | None
-    """How many more EKS lists, of which nothing was asked; null if they may not be listed."""
+    """Number of further updates that EKS lists and that were not read; null if they cannot be listed."""
     values: dict[str, Any] | None
-    """The configuration values of today; null if they cannot be read."""
+    """The current configuration values; null if they cannot be read."""
     templates: tuple[_Template, ...]
     without_history: tuple[_WithoutHistory, ...]
-    """What EKS wrote with the update or since, and of which the API keeps nothing earlier."""
+    """Objects that EKS wrote with the update or later, and for which the API keeps no history."""
     pods: tuple[_Pods, ...]
     later: _Later | None
-    """Null where nothing was lost, or nothing takes it again."""
+    """Null if nothing was lost, or the next update does not reset it."""
 
 
 def _addon(found: UpdateReview, kubectl: tuple[str, ...]) -> _Addon:
@@ -455,6 +459,6 @@ class AftermathResult(CommandResult):
 
     kind: Literal["AddonAftermath"]
     recognised: Text | None
-    """How it is known that AWS describes the cluster that was read."""
+    """Evidence that the AWS cluster is the one that was read."""
     addons: tuple[_Addon, ...]
     findings: tuple[FindingResult, ...]

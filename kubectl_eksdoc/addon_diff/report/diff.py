@@ -1,4 +1,4 @@
-"""What updates of add-ons would change: those that are asked about, and those of a Terraform plan."""
+"""Report of planned add-on updates: of the requested add-ons, and of a Terraform plan."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from .update import (
 
 @frozen
 class AddonReport(CommandReport):
-    """`plans` by the names of the add-ons. `steps`: of an add-on that goes one minor at a time, the plan of each, by
-    name; only where they were asked for. `since`: when the schema got the paths of fields at risk, likewise. `beside`:
-    an earlier answer, None where none was given."""
+    """`plans` in the order of the add-ons. `steps`: for an add-on that is updated one minor version at a time, the plan
+    of each step, by add-on name, if requested. `since`: the first schema versions with the paths of fields at risk,
+    likewise. `comparison`: with an earlier result, None if none was given."""
 
     of = "an add-on's update"
 
@@ -65,7 +65,7 @@ class AddonReport(CommandReport):
     beside: ResultComparison | None = None
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """One screen for each add-on; `full`: with what only follows the version, and evidence."""
+        """One page for each add-on; `full`: with changes of the version and evidence."""
         yield screen.section(self.beside, self.cluster.observed_at, full, self.tool_version)
         for plan in self.plans:
             name, way = plan.facts.addon.name, plan.way_out
@@ -78,7 +78,7 @@ class AddonReport(CommandReport):
         yield Foot("With evidence, and what only follows the version: -o wide; for a program: -o json")
 
     def ticket(self, most: int) -> Iterator[Section | None]:
-        """A comparison with an earlier answer comes below a heading of its own."""
+        """A comparison with an earlier result gets its own heading."""
         if self.beside is not None:
             yield Head(counted(len(self.plans), "add-on update"))
         yield from self.sections(full=False)
@@ -97,12 +97,12 @@ class AddonReport(CommandReport):
         )
 
 
-# A Terraform plan: each change by its address, and what to write there instead.
+# A Terraform plan: each change by its address, and the arguments to edit.
 
 
 @frozen
 class TerraformReport(CommandReport):
-    """`name`: of the EKS cluster that it is judged against."""
+    """`name`: of the EKS cluster that the plan is judged against."""
 
     of = "an add-on's update"
 
@@ -111,7 +111,8 @@ class TerraformReport(CommandReport):
     cluster: Cluster
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """The verdict, then for each change its address, what it loses, findings, the arguments that keep all."""
+        """The verdict, then for each change its address, lost fields, findings, and the arguments that keep all
+        fields."""
         judgement = self.judgement
         others = ", ".join(f"{each.address} (cluster {named(each.cluster)})" for each in judgement.elsewhere)
         yield Head(self.verdict, (f"Left out, as they are of other clusters: {others}",) if others else ())
@@ -140,8 +141,8 @@ class TerraformReport(CommandReport):
         return f"{file}: {counted(len(changes), 'add-on change')} in {self.name}: {parts}"
 
     def result(self) -> object:
-        """A diff with the addresses that ask for it: `addons` are the changes of which an update or a creation was
-        judged, `terraform.changes` are all."""
+        """The result of the diff, with the addresses of the resources: `addons` are the changes with a judged update or
+        creation, `terraform.changes` are all."""
         judgement = self.judgement
         return DiffResult.filled(
             self,
@@ -202,8 +203,8 @@ def _written_for(judged: JudgedAddonChange, plan: AddonPlan) -> Iterator[Line]:
 
 
 def blocks(change: PlannedAddonChange, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
-    """What to write in Terraform so that a change loses nothing: (of which versions of the provider, the text), newest
-    first; those that are written alike are one."""
+    """Terraform blocks with which the change loses no field: pairs of provider versions and text, newest first. Equal
+    blocks are merged."""
     made: dict[str, list[str]] = {}
     one = "resolve_conflicts" if change.conflicts == "resolve_conflicts" else ""
     for generation in change.generations:
@@ -216,7 +217,7 @@ def blocks(change: PlannedAddonChange, plan: AddonPlan, way: WayOut) -> Iterator
 
 
 def _at(where: DeclaredAddon, lines: Sequence[str]) -> str:
-    """At the resource, or in the arguments of its module: then the part of its call that is about the add-on."""
+    """The arguments in the resource, or in the module call's part for the add-on."""
     every = [line for text in lines for line in text.splitlines()]
     if not where.module:
         return "\n".join([f"# {where.address}", *every])

@@ -1,6 +1,6 @@
-"""An add-on's update that is to be carried out, or was, in every format.
+"""Report of an add-on update with --apply, before and after the request, in every format.
 
-What is sent, its rollback and a later look at it, as lines for a shell.
+Also the request, its rollback and the commands to follow it, as lines for a shell.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ from .update import (
 
 @frozen
 class Sent:
-    """What UpdateAddon says. `values` None: it gives none, and EKS keeps what it has. `keeps`: the fields for whose
-    sake there are values that nobody gave, in words."""
+    """The UpdateAddon request. `values` is None if it has none and EKS keeps the current ones. `keeps`: descriptions of
+    the fields that it keeps with values that the user did not give."""
 
     addon: str
     before: str
@@ -80,7 +80,7 @@ class Sent:
 
 @frozen
 class WayBackText:
-    """`commands`: each a whole line for a shell; `caveats` are clauses, `by_hand` fields in words."""
+    """`commands`: whole lines for a shell; `caveats` are clauses, `by_hand` descriptions of fields."""
 
     commands: tuple[str, ...]
     caveats: tuple[str, ...] = ()
@@ -93,8 +93,8 @@ _FILE = "values-of-before.json"
 def way_back_text(
     back: AddonRollback | Unknown, cluster: str, region: str, file: str, reach: CommandTarget
 ) -> WayBackText | str:
-    """`file`: where the values are written once something is sent, "" where nothing will be: then the command writes
-    them first."""
+    """`path`: the file to which the values are written with the request, "" if nothing is sent: then the command writes
+    the file first."""
     if isinstance(back, Unknown):
         return back.why
     ours = ["kubectl", "eksdoc", "addon-diff", back.addon, "--to", back.version]
@@ -109,14 +109,14 @@ def way_back_text(
 
 
 def look_again(addon: str, run: str, update: str, cluster: str, region: str, reach: CommandTarget) -> list[str]:
-    """How somebody who was interrupted sees what becomes of it."""
+    """Commands to follow the update after an interruption."""
     ours = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run, *reach.ours]
     theirs = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon, "--update-id", update]
     theirs += ["--region", region] if region else []
     return [shlex.join(ours), reach.of(shlex.join(theirs))]
 
 
-# What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it.
+# Result of an add-on update, as ``-o json`` and ``-o yaml`` print it.
 
 
 class RefusalResult(Printed):
@@ -145,18 +145,18 @@ class _Check(Printed):
     path: Text
     verdict: outcome.Verdict
     before: Any | UnsetType
-    """What stood there before; absent for nothing."""
+    """The value before the update; absent for none."""
     now: Any | UnsetType
-    """What stands there now; absent for nothing, and where it was not read."""
+    """The current value; absent for none, and if it was not read."""
     owners: Lines
-    """Field managers that have it now."""
+    """The current field managers."""
     why: Text | UnsetType
     foretold: _Foretold | None
 
     @classmethod
     def of(cls, facts: outcome.FieldCheck) -> _Check:
         def shown(value: Any) -> Any:
-            """What stands nowhere is absent."""
+            """A missing value is absent."""
             return UNSET if isinstance(value, MissingValue) else facts.field.printed(value)
 
         told = facts.foretold
@@ -206,7 +206,7 @@ class _Unread(Printed):
 
 
 class OutcomeResult(Printed):
-    """What an update of an add-on has done."""
+    """Result of an add-on update."""
 
     called = {"update": "id", "fields": "checks", "targets": "health"}
 
@@ -214,13 +214,13 @@ class OutcomeResult(Printed):
     stage: Stage
     seconds: WholeSeconds
     left: Text | None
-    """Why it is followed no longer though it goes on; null where it has ended."""
+    """Why following ended although the update continues; null if it has ended."""
     errors: tuple[_Error, ...]
     fields: tuple[_Check, ...]
-    """Prediction against reality, by object and field."""
+    """The prediction compared with the live objects, by object and field."""
     rollouts: tuple[_Rollout, ...]
     not_ready: Lines
-    """Pods of a rollout that is not done, each with its node and why."""
+    """Pods of an unfinished rollout, each with its node and the reason."""
     targets: tuple[_Targets, ...]
     unwatched: Text | None
     unread: tuple[_Unread, ...]
@@ -275,7 +275,7 @@ def _compared(ended: AddonUpdateResult) -> str:
 _SAID = {Verdict.NOT_PREDICTED: "what could not be predicted", Verdict.NOT_READ: "not read"}
 
 
-# The page: before it is sent the forecast, what is sent and the rollback; afterwards prediction and reality.
+# The page: before the request the prediction, the request and the rollback; afterwards prediction and result.
 
 
 _TONES = {
@@ -290,10 +290,10 @@ _MOST = 5
 
 @frozen
 class UpdateReport(CommandReport):
-    """`plan` is of what is sent, None where it is looked at later; `changes`: so many fields are predicted to become
-    other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is why there
-    is no rollback. `ended` None: nothing was sent. `journal`: where it is written down on this machine, "" if
-    nowhere."""
+    """`plan` is of the request, None for a resumed update; `changes`: number of fields that are predicted to change.
+    `guards`: why it is not sent; `to_acknowledge`: findings that must be acknowledged. `rollback`: a text is the reason
+    why there is none. `ended` is None if nothing was sent. `journal`: path of the journal on this machine, "" if there
+    is none."""
 
     of = "an add-on's update"
 
@@ -333,7 +333,7 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
     plan = report.plan
     if plan is not None:
         yield from sections(plan, full)
-        way = plan.way_out  # where fields are still at risk
+        way = plan.way_out  # if fields are still at risk
         yield way_out(plan, [] if way is None else [BLANK, as_it_is(update_addon(plan, way))])
     yield ReportLines("What is sent", [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
@@ -342,7 +342,7 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
 
 
 def acknowledged(weighty: Iterable[Finding], most: int) -> Section:
-    """What a person must acknowledge before it is sent."""
+    """Findings that a user must acknowledge before the request."""
     lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in weighty]
     return ReportLines("To be acknowledged", _few(lines, most, "all are among the findings above"))
 
@@ -356,7 +356,7 @@ def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
     sent = report.sent
     if sent.values is None:
         yield "Configuration values: none are given, so EKS keeps those of today."
-    else:  # on one line: where a line is broken, nobody sees which spaces are sent
+    else:  # on one line: a line break would hide which spaces are sent
         yield from ("Configuration values:", as_it_is(as_json(printed(sent.values)), 4))
     if sent.keeps:
         fields = counted(len(sent.keeps), "field")
@@ -433,7 +433,7 @@ def _fields(checks: Sequence[FieldCheck]) -> Drawn:
 
 
 def _foretold(check: FieldCheck) -> str:
-    """What should have become of it."""
+    """The expected value or effect."""
     told = check.foretold
     if told is None:
         return "?" if check.verdict is Verdict.NOT_PREDICTED else "kept"
@@ -445,7 +445,7 @@ def _foretold(check: FieldCheck) -> str:
 
 
 def _stands(check: FieldCheck) -> str:
-    """What stands there now."""
+    """The current value."""
     if check.verdict is Verdict.NOT_READ:
         return "?"
     return "nothing" if isinstance(check.found, MissingValue) else value_of(check.found)
@@ -455,7 +455,7 @@ def _stands(check: FieldCheck) -> str:
 
 
 class _WayBack(Printed):
-    """An update to the version of before, with its values and the fields that were live; null where it is not known."""
+    """An update to the version before, with its values and the live values of the fields; null if it is unknown."""
 
     commands: OthersLines
     caveats: OthersLines
@@ -463,7 +463,7 @@ class _WayBack(Printed):
 
 
 class UpdateResult(CommandResult):
-    """An add-on's update that is to be carried out, or was: kubectl eksdoc addon-diff --apply -o json."""
+    """An add-on update with --apply: kubectl eksdoc addon-diff --apply -o json."""
 
     called = {
         "addon": "sent.addon",
@@ -486,15 +486,15 @@ class UpdateResult(CommandResult):
     mode: Mode
     """How conflicts are resolved."""
     values: dict[str, Any] | None
-    """The whole document that is sent; null: none is, and EKS keeps what it has."""
+    """The whole document that is sent; null if none is sent and EKS keeps the current values."""
     keeps: OthersLines
-    """Fields for whose sake values are sent that were not given."""
+    """Fields that are kept by values that the user did not give."""
     changes: Count
-    """Fields that are predicted to change."""
+    """Number of fields that are predicted to change."""
     verdict: Text
     refusals: tuple[RefusalResult, ...]
     to_acknowledge: OthersLines
     way_back: _WayBack | None
     outcome: OutcomeResult | None
-    """Null where nothing was sent."""
+    """Null if nothing was sent."""
     findings: tuple[FindingResult, ...]

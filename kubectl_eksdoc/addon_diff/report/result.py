@@ -1,5 +1,5 @@
-"""Updates of add-ons as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding;
-what is nowhere is absent."""
+"""JSON and YAML of add-on updates (``-o json``, ``-o yaml``). An unknown value is null and has a finding; a missing
+value is absent."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from .update import verdict
 
 _Values = dict[str, Any]
 ForTerraform = Callable[[AddonPlan, WayOut], Iterable[tuple[str, str]]]
-"""(of which versions of the provider, what to write)."""
+"""Returns pairs of provider versions and the Terraform arguments for them."""
 
 
 class _Foretold(Printed):
     fate: Fate
     confidence: Confidence
     value: Any | UnsetType
-    """What is there afterwards; absent for nothing, and where it is unknown."""
+    """The value after the update; absent for none, and if it is unknown."""
 
 
 def _foretold(change: FieldChange, mode: Mode) -> _Foretold:
@@ -61,18 +61,18 @@ class _Field(Printed):
 
     object: ObjectResult
     path: Text
-    """As EKS writes it in a conflict."""
+    """In EKS's notation, as in a conflict message."""
     configuration: Text | None
-    """Where it is in configuration values; null where nothing there leads to it."""
+    """Path in the configuration values; null if there is none."""
     live: Any | UnsetType
-    """What is there; absent where nothing is."""
+    """The live value; absent if there is none."""
     owners: Texts
-    """Field managers that have it today."""
+    """The current field managers."""
     at_risk: bool
     ownership_grows: bool
-    """EKS takes over what it has not had so far."""
+    """EKS takes ownership of a field that it does not own yet."""
     why: Witness | None
-    """Why EKS is expected to apply it; null if it is not known to."""
+    """The evidence that EKS applies the field; null without any."""
     modes: _Modes
 
     @classmethod
@@ -104,20 +104,20 @@ class _WayOut(Printed):
     called = {"cannot_keep": "cannot", "refused": "broken"}
 
     values: _Values
-    """Given in the call that updates, they keep the fields of `keeps` as they are."""
+    """With these values, the update keeps the fields `keeps` as they are."""
     keeps: Texts
     cannot_keep: Texts
-    """Fields to which no value leads."""
+    """Fields that no configuration value sets."""
     refused: tuple[_Refused, ...] | None
-    """What of the values the target's schema does not allow; null if that is unknown."""
+    """Violations of the target's schema by the values; null if unknown."""
     command: Text | None
-    """Null where the values keep nothing, EKS would refuse them, or another version comes first."""
+    """Null if the values keep no field, EKS would refuse them, or another version comes first."""
     terraform: tuple[_Arguments, ...]
     eksctl: _Values | None
 
 
 def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
-    now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
+    now = way.usable and len(plan.facts.steps) <= 1  # otherwise another version comes first
     written = terraform(plan, way) if now else ()
     return _WayOut.filled(
         way,
@@ -129,7 +129,7 @@ def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
 
 
 class _Users(Printed):
-    """Who uses what vpc-cni's fields switch; null is what could not be read."""
+    """Users of the settings of vpc-cni; null if they could not be read."""
 
     called = {
         "pods_with_security_groups": "branch_pods",
@@ -138,15 +138,15 @@ class _Users(Printed):
     }
 
     pods_with_security_groups: Texts | None
-    """Pods with a branch interface of their own, by namespace/name."""
+    """Pods with their own branch interface, as namespace/name."""
     pods_astray: Texts | None
     """Those of them that have the address, and so the security groups, of their node."""
     security_group_policies: Texts | None
-    """By namespace/name."""
+    """As namespace/name."""
     eni_configs: Texts | None
     """By name."""
     target_group_bindings: Texts | None
-    """TargetGroupBindings of Services that select one of them, by namespace/name."""
+    """TargetGroupBindings of Services that select one of these pods, as namespace/name."""
 
     @classmethod
     def of(cls, facts: usage.Usage) -> _Users:
@@ -162,9 +162,9 @@ class _Step(Printed):
     at_risk: Texts
     cannot_keep: Texts
     values: _Values | None
-    """Those that hold after the step; null where today's are not known."""
+    """The values after the step; null if the current ones are unknown."""
     command: str | None
-    """Null where no values are known with which it can be made."""
+    """Null if no values are known for the update."""
     findings: tuple[FindingResult, ...]
 
     @classmethod
@@ -185,9 +185,9 @@ class _FirstInSchema(Printed):
     field: Text
     configuration: Text
     lacks: Text | None
-    """The last version before it that is known not to have it."""
+    """The last version before `has` that is known not to have the path."""
     has: Text
-    """The first version that is known to have it."""
+    """The first version that is known to have the path."""
     exact: bool
     """No version between the two is unknown."""
 
@@ -197,36 +197,36 @@ class _FirstInSchema(Printed):
 
 
 class DiffAddon(Printed):
-    """One add-on's update."""
+    """The update of one add-on."""
 
     address: Text | UnsetType
-    """The resource of the Terraform plan that asks for it; only with --tf-plan."""
+    """The Terraform resource that requests the update; only with --tf-plan."""
     name: Text
     version: Text | None
-    """Null where EKS does not manage it yet, and a Terraform plan creates it."""
+    """Null if EKS does not manage the add-on yet and a Terraform plan creates it."""
     target: Text
     steps: Texts
-    """The versions to go by, the target last."""
+    """The versions to update to in turn, the target last."""
     offered: bool | None
-    """Whether EKS offers the target for this cluster; null if that is unknown."""
+    """EKS offers the target for this cluster; null if unknown."""
     mode: Mode
     """How conflicts are resolved."""
     verdict: Text
     values: _Values | None
-    """The configuration values of today; null if they cannot be read."""
+    """The current configuration values; null if they cannot be read."""
     conflict: Text | None
-    """The message by which an update with NONE fails; null where it does not."""
+    """The error message of an update with NONE; null if it has no conflict."""
     fields: tuple[_Field, ...]
-    """What the update may change, by object and path."""
+    """The fields that the update may change, sorted by object and path."""
     schema_changes: Texts | None
-    """Null where one of the two schemas is not known."""
+    """Null if one of the two schemas is unknown."""
     way_out: _WayOut | None
-    """Null where nothing is at risk."""
+    """The proposed configuration values; null if no field is at risk."""
     users: _Users
     each_step: tuple[_Step, ...] | None
-    """With --each-step: the versions to go by in turn, none where it may go there at once. Null without it."""
+    """With --each-step: the steps to the target, none if one update suffices. Null without it."""
     first_in_schema: tuple[_FirstInSchema, ...] | None
-    """With --since-when: of each field at risk that the target's schema has. Null without it."""
+    """With --since-when: for each field at risk that the target's schema has. Null without it."""
 
 
 def addon(
@@ -236,7 +236,7 @@ def addon(
     since: Sequence[SchemaSince] | None = None,
     address: str = "",
 ) -> DiffAddon:
-    """The update of one; `steps` and `since` are None where they were not asked for."""
+    """The result for one add-on; `steps` and `since` are None if they were not requested."""
     facts, old, new = plan.facts, plan.facts.now.schema, plan.facts.target.schema
     return DiffAddon.filled(
         facts,
@@ -258,12 +258,12 @@ def addon(
 
 
 class DiffTerraformChange(Printed):
-    """One change of an add-on in a Terraform plan."""
+    """One add-on change of a Terraform plan."""
 
     address: Text
     action: Kind
     addon: Text | None
-    """Null where it is known after apply only."""
+    """Null if it is known after apply only."""
     from_: Text | None
     """The version before; null for none."""
     to: Text | None
@@ -271,17 +271,17 @@ class DiffTerraformChange(Printed):
     mode: Mode | None
     """How conflicts are resolved; null if it is known after apply only."""
     set_by: Text | None
-    """The argument of the resource that says so; null for EKS's own default."""
+    """The argument that sets the mode; null for EKS's default."""
     written_at: Text
-    """The argument to be changed, of the resource or of its module."""
+    """The argument to edit, of the resource or of its module."""
     sends_values: bool
-    """Configuration values go with it; otherwise EKS keeps today's."""
+    """The request has configuration values; otherwise EKS keeps the current ones."""
     preserves: bool
-    """A deletion leaves its objects in the cluster."""
+    """A deletion leaves the add-on's objects in the cluster."""
     providers: tuple[Generation, ...]
     """Versions of the AWS provider that may have made the plan."""
     supposed: Texts
-    """What the judgement rests on where the plan does not say."""
+    """Assumptions for facts that the plan does not have."""
     outcome: Literal["fails", "is unknown", "loses nothing"]
 
 
@@ -296,11 +296,11 @@ class DiffTerraform(Printed):
 
     file: Text
     version: Text | None
-    """Of Terraform or OpenTofu; null where the plan does not say."""
+    """Version of Terraform or OpenTofu; null if the plan does not have it."""
     errored: bool
     """Planning ended with errors."""
     deferred: Texts
-    """Addresses that are left to a later plan."""
+    """Addresses that Terraform defers to a later plan."""
     verdict: Text
     changes: tuple[DiffTerraformChange, ...]
     left_out: tuple[DiffLeftOut, ...]
@@ -312,7 +312,7 @@ class DiffResult(CommandResult):
 
     kind: Literal["AddonDiff"]
     recognised: Text | None
-    """How it is known that AWS describes the cluster that was read."""
+    """Evidence that the AWS cluster is the one that was read."""
     terraform: DiffTerraform | UnsetType
     addons: tuple[DiffAddon, ...]
     since: SinceResult | UnsetType

@@ -1,4 +1,4 @@
-"""The update of one add-on in sentences, and the sections of its page."""
+"""Page of one add-on update: its sections, sentences, and commands for the AWS CLI, Terraform and eksctl."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from ..prediction import Fate, FieldChange, Mode
 from ..schema import changes
 from ..terraform_requests import Generation
 
-# The update with values that change nothing, as the tools write it by which people declare add-ons.
+# An update with proposed values, as the tools write it that declare add-ons.
 #
 # Sources: aws-cli 2 (``eks update-addon``); Terraform's AWS provider: ``configuration_values`` from 4.47,
 # ``resolve_conflicts`` deprecated in 5.0 and removed in 6.0, PRESERVE from 4.32 (documented from 4.34); eksctl's
@@ -52,12 +52,12 @@ from ..terraform_requests import Generation
 
 
 def as_json(values: Doc) -> str:
-    """On one line, keys sorted."""
+    """On one line, with sorted keys."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
 
 def printed_text(text: str) -> str:
-    """Of JSON, or of anything else."""
+    """Redact a text, or the JSON document in it."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -67,24 +67,24 @@ def printed_text(text: str) -> str:
 
 
 def given(values: Doc) -> str:
-    """As an argument for a shell; where a secret is in it, a file of one's own."""
+    """The values as a shell argument; a file reference if they contain a secret."""
     return as_json(values) if printed(values) == values else "file://values.json"
 
 
 def patch_command(each: Templated, kubectl: tuple[str, ...]) -> str:
-    """For a shell; "" where nothing is to be patched. `kubectl`: the words by which no other cluster is patched."""
+    """For a shell; "" if there is nothing to patch. `kubectl`: the kubectl command with the flags of the cluster."""
     if each.patch is None:
         return ""
     where = [*kubectl, *(("-n", each.of.namespace) if each.of.namespace else ())]
-    secret = printed(each.patch) != each.patch  # then it is a file of one's own
+    secret = printed(each.patch) != each.patch  # the user supplies a file
     patch = ("--patch-file", "patch.json") if secret else ("-p", as_json(each.patch))
     what = ("patch", each.of.kind.lower(), each.of.name, "--type", "strategic")
     return shlex.join(["kubectl", *where, *what, *patch])
 
 
 def safest(way: WayOut) -> Mode:
-    """With NONE, EKS refuses to overwrite a field of another owner; where fields are left that no value keeps, only
-    PRESERVE leaves them."""
+    """NONE, with which EKS refuses to overwrite a field of another owner; PRESERVE if no value keeps some of the
+    fields, because only PRESERVE leaves them."""
     return Mode.PRESERVE if way.cannot else Mode.NONE
 
 
@@ -102,7 +102,7 @@ def _update(plan: AddonPlan, mode: Mode, values: Doc | None = None) -> str:
 def update_command(
     cluster: str, region: str, addon: str, version: str, mode: str, values: Doc | None, profile: str = ""
 ) -> str:
-    """For a shell. `values` None: EKS keeps those it has. `profile`: of awscli, "" for its default."""
+    """For a shell. `values` is None if EKS keeps the current ones. `profile`: the AWS profile, "" for the default."""
     words = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", addon]
     words += ["--addon-version", version, "--resolve-conflicts", mode, *(["--region", region] if region else [])]
     words += ["--profile", profile] if profile else []
@@ -110,8 +110,8 @@ def update_command(
 
 
 def next_update(plan: AddonPlan) -> str:
-    """For a shell: with the values that are proposed; without any, so that EKS keeps those it has, where none are
-    needed. "" where no values are known with which it can be made."""
+    """For a shell: the update with the proposed values, or without values if none are needed, so that EKS keeps the
+    current ones. "" if no values are known for it."""
     if plan.facts.offered is False:
         return ""
     if plan.way_out is None:
@@ -120,9 +120,9 @@ def next_update(plan: AddonPlan) -> str:
 
 
 def terraform(plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
-    """(of which versions of the provider, the arguments), the newest first; what an old one cannot do is said."""
+    """Pairs of provider versions and arguments, newest first; limits of old versions are named in comments."""
     addon = f'addon_name    = "{plan.facts.addon.name}"'
-    for generation in (each for each in Generation if each is not Generation.V5):  # written as for 6
+    for generation in (each for each in Generation if each is not Generation.V5):  # same arguments as version 6
         called = "5 and 6" if generation is Generation.V6 else generation.value
         yield called, "\n".join((addon, *arguments(plan, way, generation)))
 
@@ -135,9 +135,9 @@ def arguments(
     conflicts: str = "",
     module_lacks: bool = False,
 ) -> tuple[str, ...]:
-    """What a resource says for the values that change nothing, as that generation of the provider takes it. At its
-    creation nothing but OVERWRITE makes EKS's what is somebody's already. `conflicts`: the argument that resolves them,
-    "" for the generation's own; `module_lacks`: the module around it hands on no configuration values."""
+    """The arguments of the resource for the proposed values, for that generation of the provider. A creation needs
+    OVERWRITE to take fields of other owners. `argument`: the argument that resolves conflicts, "" for the generation's
+    own; `module_lacks_values`: the surrounding module passes no configuration values."""
     version = f'addon_version = "{plan.facts.target.version}"'
     if module_lacks or not generation.gives_values:
         cannot = f"this {'module' if module_lacks else 'provider'} gives no configuration values"
@@ -152,7 +152,7 @@ def arguments(
 
 
 def eksctl(plan: AddonPlan, way: WayOut) -> Doc:
-    """The add-on's entry of a ClusterConfig."""
+    """The add-on's entry in a ClusterConfig."""
     return {
         "addons": [
             {
@@ -166,7 +166,7 @@ def eksctl(plan: AddonPlan, way: WayOut) -> Doc:
 
 
 def _hcl(values: object, depth: int = 1) -> str:
-    """Values as Terraform writes objects; ``${`` and ``%{`` would be templates there."""
+    """Values in Terraform's object syntax, without ``${`` and ``%{``, which would be templates."""
     pad = "  " * depth
     if isinstance(values, dict) and values:
         lines = [f"{pad}{_string(str(key))} = {_hcl(values[key], depth + 1)}" for key in sorted(values)]
@@ -183,11 +183,12 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
 
 
-# What the update does, in sentences.
+# The effect of the update, in sentences.
 
 
 def verdict(plan: AddonPlan) -> str:
-    """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 2 fields that somebody has set are reset``."""
+    """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 2 fields that another client has set are
+    lost``."""
     facts, mode = plan.facts, plan.asked.mode
     now = facts.now.version or ("(self-managed)" if facts.objects else "(not there)")
     same = facts.now.version == facts.target.version
@@ -246,7 +247,7 @@ def _rolls(plan: AddonPlan) -> str:
     return ""
 
 
-# The page: verdict, fields at risk in each mode, findings, the schema's changes, the way out.
+# The page: verdict, fields at risk in each mode, findings, schema changes, proposed values.
 
 
 _MOST_LINES = 12
@@ -260,7 +261,7 @@ _FATES = {
 
 
 def sections(plan: AddonPlan, full: bool, mark: Mark = unmarked) -> Iterator[Section]:
-    """All but the way out, which is written in more than one way."""
+    """All sections except the proposed values, which have several forms."""
     mode = plan.asked.mode
     yield Head(verdict(plan), (_rolls(plan),))
     title = Title("Fields at risk", ": what each way to resolve conflicts makes of them")
@@ -313,7 +314,8 @@ def _schema(plan: AddonPlan, full: bool) -> Section:
 
 
 def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) -> Section | None:
-    """`taken_by`: lines with which it is taken; left out where it cannot be. `creates`: by a creation of the add-on."""
+    """`command_lines`: the commands for the values, left out if EKS would refuse them. `is_creation`: for a creation of
+    the add-on."""
     way, steps = plan.way_out, plan.facts.steps
     if way is None:
         return None
@@ -327,7 +329,7 @@ def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) ->
 
 
 def written(head: str, text: str) -> list[Line]:
-    """Lines to be copied as they are, below what they are for."""
+    """Lines to copy, below their title."""
     return [BLANK, Line(head), *(as_it_is(line, 4) for line in text.splitlines())]
 
 
@@ -356,8 +358,8 @@ def _of_way(way: WayOut, creates: bool) -> list[str]:
     return [*said, *(f"The target version does not take all of it: {each}." for each in way.broken)]
 
 
-# The way to the target: since which version fields are in the schema, and, for an add-on that goes one minor at a time,
-# what each step risks and the call that keeps all.
+# The steps to the target: the first versions whose schemas have the fields, and, for an add-on that is updated one
+# minor version at a time, the risks and the command of each step.
 
 
 _EACH = Title("Each step", ": one minor version at a time, none of them before the one above is Successful")

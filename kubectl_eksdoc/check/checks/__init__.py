@@ -1,5 +1,5 @@
-"""The checks, one module for each theme; `check.registry` knows them all.
+"""Upgrade checks, one module for each subject; `check.registry` lists them all.
 
-Belongs here: functions from facts to findings, and beside them what each of them needs (`CHECKS`).
-Never here: reading, and a judgement of another command: `release_notes` only sums up their findings.
+Belongs here: functions from facts to findings, and the checks that are made of them (`CHECKS`).
+Never here: reading, or a judgement of another command: `release_notes` only takes over their findings.
 """

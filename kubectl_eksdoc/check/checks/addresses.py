@@ -1,4 +1,4 @@
-"""Free addresses: of the control plane's subnets for its update, of the node groups' for the nodes that they add."""
+"""Free IP addresses and quotas: subnets of the control plane's update and of node group updates, and EC2 quotas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..checking import (
 from .software import groups_unknown, node_groups, nodes_of, subject
 
 MINIMAL = "MINIMAL"
-"""With this strategy old nodes go before new ones come (botocore eks, NodegroupUpdateStrategies)."""
+"""Old nodes are removed before new ones are added with this strategy (botocore eks, NodegroupUpdateStrategies)."""
 
 _PODS = KnowledgeSource(
     "counted: the pods that each of its nodes has now need an address on a new one, too", Confidence.LOW
@@ -40,7 +40,7 @@ _PODS = KnowledgeSource(
 
 
 def subnet(facts: CheckFacts, ident: str) -> Subnet | Unknown:
-    """One that is gone meanwhile is unknown, too: nobody can tell what it had."""
+    """The subnet, or why its free addresses are unknown; a deleted subnet is unknown, too."""
     told = facts.aws.subnets
     if isinstance(told, Unknown):
         return told
@@ -100,7 +100,7 @@ def _free(each: Subnet) -> str:
 
 
 def _untold(code: CodeName, found: Mapping[str, Subnet | Unknown]) -> Iterator[Finding]:
-    """One finding for all that may not be described for the same reason."""
+    """One finding for all subnets that are unknown for the same reason."""
     whys: dict[Unknown, list[str]] = defaultdict(list)
     for ident, each in found.items():
         if isinstance(each, Unknown):
@@ -115,7 +115,7 @@ def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
     untold: dict[str, Subnet | Unknown] = {}
     for group in node_groups(facts):
         if group.strategy == MINIMAL:
-            continue  # the addresses of old nodes are there for new ones
+            continue  # new nodes use the addresses of old ones
         if not group.subnets:
             why = Unknown("EKS does not tell them")
             yield unknown("subnet-addresses-nodes/subnets", subject(group.name), why, Severity.LOW)
@@ -158,7 +158,7 @@ def _too_few(group: NodeGroup, zone: str, subnets: list[Subnet], added: int, pod
 
 
 def _pods_a_node(facts: CheckFacts, group: NodeGroup) -> int | None:
-    """Those with an address of their own, on the average, rounded up; None where it has no nodes or pods are unread."""
+    """Pods with an address of their own per node, on average, rounded up; None without nodes or if pods are unread."""
     if facts.cluster.unread(kinds.NODES, kinds.PODS):
         return None
     nodes = {each.name for each in nodes_of(facts, group.name)}
@@ -173,7 +173,7 @@ CHECKS = (
 )
 
 
-# Quotas of the account, against what the update of the neediest node group adds for a while.
+# Quotas of the account, compared with what the update of the neediest node group adds temporarily.
 
 
 _GIB_IN_TIB = 1024
@@ -181,7 +181,7 @@ _GIB_IN_TIB = 1024
 
 @frozen
 class _Needed:
-    """What the update of `group` adds for a while, in the unit of the quota; `how`: how that was counted."""
+    """What the update of `group` adds temporarily, in the unit of the quota; `explanation`: how it was counted."""
 
     group: NodeGroup
     amount: float
@@ -197,7 +197,7 @@ def _quota(facts: CheckFacts, which: QuotaOf) -> Quota | Unknown:
 
 
 def _added(facts: CheckFacts, group: NodeGroup) -> int:
-    """Zones as its subnets have them; where that is not known, each subnet may be in another one."""
+    """The nodes that an update adds, by the zones of its subnets; a subnet of unknown zone counts as another zone."""
     if group.strategy == MINIMAL:
         return 0
     subnets = {} if isinstance(facts.aws.subnets, Unknown) else facts.aws.subnets
@@ -206,7 +206,7 @@ def _added(facts: CheckFacts, group: NodeGroup) -> int:
 
 
 def _cpus(node: Node) -> int | None:
-    """vCPUs: what a kubelet keeps for itself is less than one of them (EKS user guide, on kubeReserved)."""
+    """vCPUs of the node: the kubelet reserves less than one of them (EKS user guide, on kubeReserved)."""
     milli = node.allocatable.get("cpu")
     return math.ceil(milli / 1000) if milli else None
 
@@ -228,13 +228,13 @@ def _disk_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
 
 
 def _cpus_here(facts: CheckFacts, spot: bool) -> int:
-    """Those that nodes of this cluster have: the account has no fewer in use."""
+    """vCPUs of the nodes of this cluster: the account uses at least that many."""
     ours = [each for each in facts.cluster.nodes if is_standard(each.instance_type)]
     return sum(_cpus(each) or 0 for each in ours if (each.capacity_type == "spot") == spot)
 
 
 def _standard(group: NodeGroup, capacity: str) -> bool:
-    """A group of which EKS does not tell how its instances are bought may be of both."""
+    """Whether the group may use that quota; a group of unknown capacity type may use both."""
     types = group.instance_types
     return group.capacity in (capacity, "") and (not types or any(map(is_standard, types)))
 
@@ -246,7 +246,7 @@ def _vcpus(facts: CheckFacts, code: CodeName, which: QuotaOf, capacity: str) -> 
 
 
 def _storage(facts: CheckFacts) -> Iterator[Finding]:
-    """Nothing counts what is in use: the disks of the groups' nodes are a part of it."""
+    """The usage is not known: the disks of the groups' nodes are a part of it."""
     disks = sum((each.size or 0) * (each.disk or 0) for each in node_groups(facts)) / _GIB_IN_TIB
     groups = list(node_groups(facts))
     yield from _judged(facts, "quota-gp3-storage", told.GP3, groups, _disk_needed, disks, Severity.INFO)
@@ -261,7 +261,7 @@ def _judged(
     here: float,
     unsure: Severity,
 ) -> Iterator[Finding]:
-    """`here`: so much of the quota is in use at the least. `unsure`: how bad it is that nobody knows more."""
+    """`used_in_cluster`: the least usage of the quota. `unknown_severity`: of an unknown usage."""
     yield from groups_unknown(facts, f"{code}/update-needs", Severity.LOW)
     if not groups:
         return

@@ -1,5 +1,5 @@
-"""Which API versions are in the manifests that Helm has stored, and in files that the user names: those that go on the
-way, those that go later, and those of custom resources.
+"""API versions in stored Helm manifests and in given files: removed on the upgrade path, removed later or already, and
+those of custom resources.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from . import api_objects
 from .api_objects import follows, of_api, rewritten, severity, sources
 
 Said = Callable[[list[Document]], tuple[str, ...]]
-"""Documents as evidence."""
+"""Formats documents as evidence."""
 
 
 def deprecated(
     facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText, said: Said
 ) -> Iterator[Finding]:
-    """Told ahead: the target serves it still."""
+    """Uses of deprecated versions that the target still serves."""
     found: dict[RemovedApi, list[Document]] = defaultdict(list)
     for each in manifest.documents:
         row = facts.tables.removed_api(each.of.api_version, each.of.kind)
@@ -54,7 +54,7 @@ def deprecated(
 def custom(
     facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText, said: Said
 ) -> Iterator[Finding]:
-    """What the cluster serves, its CustomResourceDefinitions tell."""
+    """Uses of custom resources; the CustomResourceDefinitions show which versions the cluster serves."""
     found: dict[tuple[CustomApi, str], list[Document]] = defaultdict(list)
     for each in manifest.documents:
         row = facts.tables.custom_api(each.of.api_version, each.of.kind)
@@ -95,7 +95,7 @@ def _custom(
 
 
 def _served(facts: CheckFacts, row: CustomApi, kind: str) -> bool | str:
-    """Or why that is not known."""
+    """Whether the cluster serves the version, or a text why that is unknown."""
     if facts.cluster.source is Source.FILE:
         return "no cluster was read"
     if unread := facts.cluster.unread(kinds.DEFINITIONS):
@@ -115,7 +115,7 @@ _T = TypeVar("_T")
 
 
 def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
-    """What goes on the way, and what could not be read."""
+    """Uses of versions that are removed on the path, and manifests that could not be read."""
     releases = facts.api.releases
     if isinstance(releases, Unknown):
         yield unknown("api-in-helm/releases", cluster_of(facts), releases)
@@ -131,7 +131,7 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
-    """What is gone already, what goes later, and custom resources; what is unknown `judge_releases` says."""
+    """Uses of versions already removed or removed later, and custom resources; `judge_releases` reports unknowns."""
     releases = facts.api.releases
     for each in () if isinstance(releases, Unknown) else releases:
         if isinstance(each.manifest, Unknown):
@@ -143,7 +143,7 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def judge_files(facts: CheckFacts) -> Iterator[Finding]:
-    """What goes on the way, and what could not be read."""
+    """Uses of versions that are removed on the path, and files that could not be read."""
     for each in facts.api.manifests:
         mistyped = tuple(_mistyped(facts, each))
         yield from _unread(facts, "api-in-manifest", file_of(each), replace(each, unread=(*each.unread, *mistyped)))
@@ -152,17 +152,17 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _mistyped(facts: CheckFacts, manifest: ManifestText) -> Iterator[Unread]:
-    """``kind: podDisruptionBudget``: it is in no table, whatever was meant."""
+    """A misspelled kind such as ``kind: podDisruptionBudget`` is in no table."""
     for at in manifest.documents:
         if never_had(at.of.api_version, at.of.kind, facts.way.target):
             yield Unread(at.line, f"{at.of.api_version} has no kind {at.of.kind}")
 
 
 def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
-    """What is gone already, what goes later, and custom resources; what is unknown `judge_files` says."""
+    """Uses of versions already removed or removed later, and custom resources; `judge_files` reports unknowns."""
     for each in facts.api.manifests:
         for row, documents in _uses(each, _gone(facts)).items():
-            # The upgrade of a cluster changes nothing about it; of manifests alone it is all that is asked.
+            # The upgrade of a cluster does not change it; for manifests alone it is the only question.
             bad = Severity.HIGH if facts.cluster.source is Source.FILE else Severity.MEDIUM
             yield _in_file(facts, each, row, documents, bad, today=True)
         yield from _beside(facts, "api-in-manifest", file_of(each), each)
@@ -206,8 +206,8 @@ def _in_helm(
     hooks: bool,
     today: bool = False,
 ) -> Finding:
-    """Helm builds what it has stored before it upgrades (helm pkg/action/upgrade.go, performUpgrade); stored hooks run
-    with a rollback, and those of the chart are like them."""
+    """Helm builds the stored manifest before it upgrades (helm pkg/action/upgrade.go, performUpgrade); stored hooks run
+    with a rollback, and the hooks of the chart are like them."""
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     late = Remedy.of("helm-mapkubeapis", command=_helm("mapkubeapis", each) if row.mapped else "")
     return Finding.of(
@@ -229,7 +229,7 @@ def _in_helm(
 
 
 def _helm(verb: str, each: HelmRelease) -> str:
-    """A command about one release, whatever its name looks like."""
+    """A command about one release; a name that begins with a dash follows ``--``."""
     namespace = in_namespace(each.namespace)
     words = (*namespace, "--", each.name) if each.name.startswith("-") else (each.name, *namespace)
     return shell("helm", *verb.split(), *words)
@@ -262,8 +262,8 @@ def _in_file(
 
 
 def _converted(facts: CheckFacts, manifest: ManifestText) -> Iterator[str | None]:
-    """Of each object the group that kubectl convert would give it, None where it gives none. It fails as a whole at an
-    object of another group than that of its --output-version (kubernetes pkg/kubectl/cmd/convert/convert.go:
+    """For each object the API group after kubectl convert, None where it cannot convert. The command fails completely
+    at an object of another group than that of its --output-version (kubernetes pkg/kubectl/cmd/convert/convert.go:
     tryConvert)."""
     for each in manifest.documents:
         row = facts.tables.removed_api(each.of.api_version, each.of.kind)
@@ -283,7 +283,7 @@ def _named(document: Document) -> str:
 
 
 def _unread(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
-    """Templates apart: they are no mistake, and another command makes what can be judged of them."""
+    """Templates separately: they are valid, and another command renders objects that can be judged."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
     for parts in filter(None, (broken, templates)):
@@ -299,8 +299,8 @@ def _unread(facts: CheckFacts, code: CodeName, subject: Subject, manifest: Manif
 
 
 def _maker(facts: CheckFacts, path: str) -> str:
-    """The command that makes objects of a file of a chart or of a kustomization; of other templates an example. Charts
-    ask .Capabilities which version they are made for: Helm's own default, unless it is told."""
+    """The command that renders the objects of a chart or of a kustomization; an example for other templates. Charts
+    read the Kubernetes version from .Capabilities: it is Helm's default without --kube-version."""
     folder, _, name = path.rpartition("/")
     if name.lower().startswith("kustomization"):
         return shell("kubectl", "kustomize", folder or ".")
@@ -310,7 +310,7 @@ def _maker(facts: CheckFacts, path: str) -> str:
 
 
 def _at(manifest: ManifestText, line: int) -> str:
-    """``deploy/web.yaml:12``; of what is no file, ``line 12``."""
+    """``deploy/web.yaml:12``; ``line 12`` without a file."""
     return f"line {line}" if manifest.path in ("", _STDIN) else f"{manifest.path}:{line}"
 
 
@@ -322,11 +322,11 @@ def file_of(each: ManifestText) -> Subject:
     return Subject("File", "standard input" if each.path == _STDIN else each.path)
 
 
-# APIs that Kubernetes stops serving on the way: who asks for them, and what is written in them.
+# Checks of APIs that Kubernetes removes on the upgrade path: clients that request them, and objects written in them.
 
 
 def _to_the_end(code: CodeName, judge: Judge) -> Judge:
-    """With it said where the table of removed APIs ends before the way does."""
+    """`judge`, with an unknown finding where the table of removed APIs ends before the target."""
 
     def judged(facts: CheckFacts) -> Iterator[Finding]:
         yield from judge(facts)
@@ -344,7 +344,7 @@ def _on_the_way(code: CodeName, judge: Judge) -> UpgradeCheck:
 
 
 def _today(code: CodeName, judge: Judge) -> UpgradeCheck:
-    """Of custom resources their definitions tell what is served."""
+    """A check of the present; the CustomResourceDefinitions show which custom resources are served."""
     return UpgradeCheck.of(code, judge, kinds.DEFINITIONS).also(judge, None)
 
 

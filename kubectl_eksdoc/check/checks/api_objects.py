@@ -1,4 +1,4 @@
-"""In which versions the objects of the cluster were written, and who will be refused when those go."""
+"""Objects and requests of API versions that are removed on the upgrade path: who wrote them, who requests them."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ from kubectl_eksdoc.model.quantities import Version
 
 from ..checking import CheckFacts, UpgradePath, aws, cluster_of, doubted, in_region, listed, unknown
 
-# What is to be done about an API version that goes: what follows it, what converts manifests, what people must do.
+# Remedies for a removed API version: its replacement, conversion of manifests, and changes by hand.
 
 
 def gone_already(api_version: str, kind: str, way: UpgradePath) -> RemovedApi | None:
-    """Its row, if the control plane does not serve it now."""
+    """The row of an API version that the control plane does not serve any more."""
     row = removed_api(api_version, kind)
     return None if row is None or way.now < row.removed else row
 
 
 def gone_on(way: UpgradePath, api_version: str, kind: str) -> RemovedApi | None:
-    """Its row, if it is served now, and is not at the target."""
+    """The row of an API version that is served now, and is not at the target."""
     return gone(api_version, kind, way.now, way.target)
 
 
 def of_api(row: RemovedApi) -> Subject:
-    """The root cause of all that is written in it, or asks for it."""
+    """The API as root cause of all objects and requests that use it."""
     return Subject("API", row.api_version)
 
 
 def severity(row: RemovedApi, worst: Severity) -> Severity:
-    """What is only planned may come later, or never."""
+    """A planned removal may come later, or never."""
     return Severity.MEDIUM if row.planned and worst is not Severity.LOW else worst
 
 
 def sources(row: RemovedApi) -> tuple[str, ...]:
-    """Whence the removal is known, and how surely."""
+    """The evidence of the removal, with its confidence."""
     planned = (f"its removal with {in_words(row.removed)} is announced, and was not seen yet",) if row.planned else ()
     return (*planned, str(row.source))
 
 
 def follows(row: RemovedApi, way: UpgradePath) -> str:
-    """Which version to write in its place, a sentence; "" where nothing replaces it."""
+    """The version to write instead, as a sentence; "" where nothing replaces it."""
     found = instead(row, way.now)
     if isinstance(found, Unknown):
         return f"What to write instead is to be looked up: {found.why}."
@@ -77,7 +77,7 @@ def follows(row: RemovedApi, way: UpgradePath) -> str:
 
 
 def rewritten(row: RemovedApi, way: UpgradePath, file: str, before: str = "") -> Iterator[Remedy]:
-    """Of a manifest in `file`, "" where it is in none. `before`: the command that makes it, "" where it is there."""
+    """Remedies for the manifest `file`, "" where there is none. `save_command`: writes it, "" where it exists."""
     found, said = instead(row, way.now), follows(row, way)
     if file and isinstance(found, str) and found and convertible(row):
         convert = converting(file, found)
@@ -96,7 +96,7 @@ _APPLIED_ANEW = "kubectl has applied it in a newer version since: what it wrote 
 
 @frozen
 class _Use:
-    """A sign of a version that goes. `why`: nobody has to do anything about it, "" where somebody may have to."""
+    """A use of a removed version. `harmless_reason`: why it needs no change, "" where it may need one."""
 
     of: WrittenObject
     resource: Resource
@@ -106,7 +106,7 @@ class _Use:
 
 
 def judge(facts: CheckFacts) -> Iterator[Finding]:
-    """What is written in a version that goes on the way."""
+    """Objects that are written in a version that is removed on the path."""
     way = facts.way
     for resource in going(way.now, way.target):
         told = _told(facts, resource)
@@ -129,7 +129,7 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
 
 def _unknown(facts: CheckFacts, resource: Resource, asked: ClauseName, why: Unknown) -> Finding:
     found = unknown(asked, Subject("Resource", resource.full_name), why, resource=resource.full_name)
-    if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # what was forbidden is no matter of a dump
+    if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # a dump cannot supply what was forbidden
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
     return replace(found, remedy=(Remedy.of("dump-objects", dump=dump, file=resource.plural),))
@@ -158,7 +158,7 @@ def _innocent(each: WrittenObject, sign: Written, way: UpgradePath) -> str:
 
 
 def _applied_anew(each: WrittenObject, way: UpgradePath) -> bool:
-    """The annotation is written together with these fields, by the same kubectl apply."""
+    """Whether kubectl apply has replaced the version since: it writes the annotation together with these fields."""
     applied = [sign for sign in each.signs if sign.by is WrittenBy.LAST_APPLIED]
     return bool(applied) and all(
         gone_on(way, sign.api_version, sign.kind) is None and gone_already(sign.api_version, sign.kind, way) is None
@@ -167,7 +167,7 @@ def _applied_anew(each: WrittenObject, way: UpgradePath) -> bool:
 
 
 def _found(uses: list[_Use], way: UpgradePath) -> Finding:
-    """Of one object; the surest sign decides, then the version that goes first."""
+    """The finding about one object; the surest use decides, then the version that is removed first."""
     first = min(uses, key=lambda use: (use.sign.by is not WrittenBy.LAST_APPLIED, use.row.removed.minor))
     applied = first.sign.by is WrittenBy.LAST_APPLIED
     clients = _managers(use for use in uses if use.row == first.row)
@@ -195,13 +195,13 @@ def _evidence(sign: Written) -> str:
 
 
 def _managers(uses: Iterable[_Use]) -> tuple[str, ...]:
-    """Who wrote it, by the names that they give themselves, each once."""
+    """The clients that wrote the object, by the names that they report, each once."""
     clients = (use.sign.manager or _SOMEBODY for use in uses if use.sign.by is WrittenBy.MANAGED_FIELDS)
     return tuple(dict.fromkeys(clients))
 
 
 def _remedies(uses: Sequence[_Use], way: UpgradePath) -> Iterator[Remedy]:
-    """Whoever applies the manifest has its fields, too."""
+    """A client that applies the manifest writes its managedFields, too."""
     for use in uses:
         of = use.of.of
         if use.sign.by is WrittenBy.LAST_APPLIED:
@@ -219,7 +219,7 @@ def _remedies(uses: Sequence[_Use], way: UpgradePath) -> Iterator[Remedy]:
 
 
 def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
-    """Those that nobody has to mind, together by what explains them."""
+    """Harmless uses, grouped by their explanation."""
     alike: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for use in uses:
         alike[use.sign.kind, use.sign.api_version, use.why][
@@ -230,14 +230,14 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
         yield Finding.of("api-written/explained", subject, api_version=api_version, why=why)
 
 
-# What the API server has counted of requests for APIs that go on the way.
+# Requests for removed APIs, as the metrics of the API server count them.
 
 
 _SHOWN = 200  # characters of a line that could not be read
 
 
 def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
-    """The server names a release with each request: what the table does not have is judged by that."""
+    """The metric names the removal release of each request, which decides where the table has no row."""
     way, lines = facts.way, facts.api.requested
     goes = any(not row.alpha for row in gone_on_the_way(way.now, way.target))
     if isinstance(lines, Unknown):
@@ -264,13 +264,13 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _row(request: DeprecatedRequest) -> RemovedApi | None:
-    """Of a subresource, as evictions are, its own, where it has one."""
+    """The row of the subresource, such as evictions, or else of the resource."""
     of_sub = of_resource(request.api_version, f"{request.resource}/{request.subresource}")
     return of_sub or request.row
 
 
 def _removed(request: DeprecatedRequest) -> Version | None:
-    """As the table has it; else as the server says."""
+    """The removal release by the table, or else by the server."""
     row = _row(request)
     return request.removed if row is None else row.removed
 

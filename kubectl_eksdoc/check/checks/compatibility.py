@@ -1,4 +1,4 @@
-"""Add-ons of EKS and other programs whose versions decide in which order an upgrade goes."""
+"""Compatibility of EKS add-ons and other software with the target, which decides the order of an upgrade."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _addons_unknown(facts: CheckFacts, code: CodeName) -> Iterator[Finding]:
 
 
 def installed(facts: CheckFacts) -> tuple[Addon, ...]:
-    """The add-ons of EKS that could be described."""
+    """The EKS add-ons that could be described."""
     told = facts.aws.addons
     return () if isinstance(told, Unknown) else tuple(each for each in told if isinstance(each, Addon))
 
 
 def _unfit(facts: CheckFacts) -> Iterator[Finding]:
-    """Those that go before the control plane, and what is not known of any of them."""
+    """Add-ons that are updated before the control plane, and unknown answers about any of them."""
     yield from _addons_unknown(facts, "check-addon-unfit")
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
@@ -54,7 +54,7 @@ def _unfit(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unfit_after(facts: CheckFacts) -> Iterator[Finding]:
-    """Those that nobody can update before the control plane, or that only a step after its next one asks for."""
+    """Add-ons that cannot be updated before the control plane, or that only a step after its next one affects."""
     yield from (_does_not_fit(facts, misfit) for misfit in misfits(facts) if _waits(facts, misfit))
 
 
@@ -64,8 +64,8 @@ def _waits(facts: CheckFacts, misfit: _Misfit) -> bool:
 
 @frozen
 class _Misfit:
-    """An add-on, and the first `step` of the way that its version is not made for; `before`: the version that the
-    control plane has then. `both`: those that fit both sides of the step, the newest first."""
+    """An add-on, and the first `step` of the path that its version does not support; `control_plane`: the version of
+    the control plane before that step. `for_both`: versions that support both, the newest first."""
 
     addon: Addon
     offered: AddonVersions
@@ -75,13 +75,13 @@ class _Misfit:
 
     @property
     def follows(self) -> bool:
-        """What must follow the control plane does; anything else goes first, where a version fits both sides of the
-        step: the installed one is not made for what comes."""
+        """Whether it is updated after the control plane: kube-proxy has to be. Any other add-on is updated before, if
+        some version supports both sides of the step, because the installed one does not support the next."""
         return self.before == self.step or self.addon.name == KUBE_PROXY.addon or not self.both
 
     @property
     def to(self) -> str:
-        """Of those that may be had then, EKS's default for the step if it is one; "" where there is none."""
+        """Of the available versions, the EKS default for the step if it is among them; "" where there is none."""
         default = target(self.offered, in_words(self.step), "")
         return default if self.follows or default in self.both else self.both[0]
 
@@ -97,11 +97,11 @@ class _Misfit:
 
 
 def misfits(facts: CheckFacts) -> Iterator[_Misfit]:
-    """Each add-on whose version EKS lists, and not for all of the way."""
+    """Each add-on whose version EKS lists, and not for the complete path."""
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name)
         if not isinstance(offered, AddonVersions) or all(each.version != addon.version for each in offered.versions):
-            continue  # said to be unknown
+            continue  # reported as unknown
         now = facts.way.now
         for step in facts.way.steps or (facts.way.target,):
             if not is_offered(offered, in_words(step), addon.version):
@@ -147,8 +147,8 @@ def _addon(addon: Addon) -> Subject:
 
 
 def _placed(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Version, OrderedAddon]]:
-    """Each program with the first step at which something is to be done for it, and what. EKS's own add-ons are judged
-    by EKS's own answer."""
+    """All software with its first step that requires an update, and the required order. EKS add-ons are judged by the
+    answer of EKS."""
     managed = {addon.name for addon in installed(facts)}
     for each in installations(running(facts.cluster.pods)):
         if each.software.addon and each.software.addon in managed and each.software != KUBE_PROXY:
@@ -168,7 +168,7 @@ def _before(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _before_step(facts: CheckFacts, later: bool) -> Iterator[Finding]:
-    """`later`: for a step after the control plane's next one."""
+    """`later`: only for a step after the control plane's next one."""
     if not facts.way.steps:
         return
     for each, step, found in _placed(facts):
@@ -186,7 +186,7 @@ def _before_step(facts: CheckFacts, later: bool) -> Iterator[Finding]:
 
 
 def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
-    """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
+    """For new AL2023 nodes: with the target there are no new nodes of AL2."""
     yield from unread(facts, "program-before-nodes/all")
     if not any(family_of_os(node.os_image) in (AmiFamily.AL2, AmiFamily.AL2023) for node in facts.cluster.nodes):
         return
@@ -229,8 +229,8 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unlisted(facts: CheckFacts, found: OrderedAddon) -> bool:
-    """The control plane is there, and which versions follow it only EKS's list tells: whether it was updated for it
-    cannot be seen of the version that runs."""
+    """Whether the control plane is at the target and only the EKS list has the matching versions: the running version
+    does not show whether it was updated for the target."""
     return found.to is None and not facts.way.steps and found.place is UpdatePosition.AFTER_CONTROL_PLANE
 
 

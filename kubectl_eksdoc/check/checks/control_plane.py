@@ -1,4 +1,4 @@
-"""The control plane itself: is it well, is it being updated, and can its last upgrade be taken back."""
+"""EKS control plane: its health, updates under way or failed, rollback of the last upgrade, and end of support."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
     if isinstance(left, Unknown):
         yield unknown("rollback-window/how-long", cluster_of(facts), left, Severity.LOW)
     elif left:
-        # Nodes with a kubelet newer than the version to go back to; EKS Auto Mode takes its own down by itself.
+        # Nodes with a kubelet newer than the previous version block it; EKS downgrades Auto Mode nodes by itself.
         own = (each for each in facts.cluster.nodes if each.owner is not NodeOwner.AUTO_MODE)
         newer = [each for each in own if each.kubelet is not None and minor_of(each.kubelet) > _before(facts)]
         against = tuple(_in_the_way_back(facts, newer))
@@ -124,14 +124,14 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> EksAddonUpdate | Unknown | None:
-    """None where it is known that there was none within a week."""
+    """The last upgrade; None where none within a week is known."""
     if isinstance(history, Unknown):
         return history
     for each in history.updates:
         if isinstance(each, Unknown):
             return each
         if each.type == "VersionRollback" and each.status in (SUCCESSFUL, IN_PROGRESS):
-            return None  # it was taken back already
+            return None  # it was rolled back already
         if each.type == _VERSION and each.status == SUCCESSFUL:
             return each if each.begun is not None else Unknown("EKS does not say when the last upgrade was")
     begun = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
@@ -170,7 +170,7 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
 
 
 def _conditions() -> Iterator[str]:
-    """Those that are from one page together, the surest first as they are listed."""
+    """Conditions of one source document together, in the order of the list: the most certain first."""
     sure = [each for each in skew.ROLLBACK_CONDITIONS if not each.doubt]
     for source in dict.fromkeys(each.source for each in sure):
         clauses = (each.clause for each in sure if each.source == source)
@@ -188,8 +188,8 @@ def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
 
 
 def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
-    """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
-    advice: nothing is wrong with a cluster that was upgraded yesterday."""
+    """Nodes and upgrades that make a rollback impossible. `newer_nodes`: newer than the previous version; Fargate is
+    not supported at all. With neither it is advice: a cluster that was upgraded yesterday has no fault."""
     yield from unread(facts, "rollback-window/nodes")
     back = in_words(_before(facts))
     if not _something_follows(facts):
@@ -202,7 +202,7 @@ def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]
 
 
 def _in_the_way_back(facts: CheckFacts, newer: Sequence[Node]) -> Iterator[str]:
-    """What is known to be, in clauses."""
+    """Known blockers of a rollback, as clauses."""
     if newer:
         yield f"{number(len(newer), 'node')} newer than {in_words(_before(facts))} already: {named(newer)}"
     fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
@@ -211,7 +211,7 @@ def _in_the_way_back(facts: CheckFacts, newer: Sequence[Node]) -> Iterator[str]:
 
 
 def _something_follows(facts: CheckFacts) -> bool:
-    """Whether there is something left to wait with; what was not read may be."""
+    """Whether further steps can still wait for the soak time; unread nodes may be behind."""
     behind = (each.kubelet is None or minor_of(each.kubelet) < facts.way.target for each in facts.cluster.nodes)
     return bool(facts.way.steps) or bool(facts.cluster.unread(kinds.NODES)) or any(behind)
 
@@ -223,11 +223,11 @@ CHECKS = (
 )
 
 
-# How long the version is supported, what that costs, and whether the target can be had.
+# End of support of the version, its price, and whether EKS offers the target.
 
 
 SOON_DAYS = 90
-"""An upgrade of a fleet takes weeks; EKS itself sends its notices about so long before."""
+"""An upgrade of a fleet takes weeks; EKS itself sends its notices about that long before."""
 CLOSE_DAYS = 30
 
 
@@ -358,7 +358,8 @@ def _whence(found: Support) -> tuple[str, ...]:
 
 
 def _if_so(judge: Judge) -> Judge:
-    """A control plane may be newer than all kubelets: then it is supported for longer."""
+    """`judge`, with its failures unknown where the version is assumed: a control plane newer than all kubelets is
+    supported for longer."""
 
     def judged(facts: CheckFacts) -> Iterator[Finding]:
         for each in judge(facts):

@@ -1,4 +1,4 @@
-"""Updates of managed node groups and of the cluster: one that is under way, and why the last one failed, by pod."""
+"""Node group updates and node images: an update under way, the pods that made one fail, and AMIs that have ended."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 
 @frozen
 class _Standing:
-    """`unknown`: one of them that could not be described; `failed`: the latest, where it did not succeed."""
+    """`unknown`: an update that could not be described; `failed`: the latest update, if it failed."""
 
     unknown: Unknown | None
     under_way: tuple[EksAddonUpdate, ...]
@@ -62,12 +62,12 @@ def standing(history: UpdateHistory) -> _Standing:
 
 
 def begun(facts: CheckFacts, each: EksAddonUpdate) -> str:
-    """``, begun 5 hours ago``; "" where it is not told."""
+    """``, begun 5 hours ago``; "" where the start is not known."""
     return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
 
 
 def describe(facts: CheckFacts, each: EksAddonUpdate, *of: str) -> str:
-    """The command that shows it; `of`: the words that say whose it is, none for the cluster's own."""
+    """The command that shows the update; `owner_flags`: name a node group, none for the cluster's own updates."""
     return aws(facts, "eks", "describe-update", "--name", name_of(facts), *of, "--update-id", each.id)
 
 
@@ -100,7 +100,7 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _failures(facts: CheckFacts) -> Iterator[Finding]:
-    """Only the group's next update ends them: what holds that up is found by the plan of its drain."""
+    """Only the group's next update ends a failed state; the plan of its drain finds what would block that."""
     told = facts.aws.group_updates
     for name, history in () if isinstance(told, Unknown) else sorted(told.items()):
         failed = None if isinstance(history, Unknown) else standing(history).failed
@@ -135,8 +135,8 @@ def _parameters(each: EksAddonUpdate) -> tuple[str, ...]:
 
 
 def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
-    """The pods that would be refused now, on the nodes that EKS names, or on those of the group where these have gone.
-    What has changed since the update failed is not seen."""
+    """The pods whose eviction would be refused now, on the nodes that EKS names, or on all nodes of the group if those
+    are gone. Changes since the update failed are not visible."""
     if facts.cluster.unread(*_KINDS):
         return
     nodes = _nodes(facts, name, said)
@@ -161,7 +161,7 @@ def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
 
 
 def _everything(pod: Pod) -> bool:
-    """EKS user guide, managed-node-update-behavior: a pod that tolerates all taints comes back where it was."""
+    """EKS user guide, managed-node-update-behavior: a pod that tolerates all taints is rescheduled onto its node."""
     return any(each.operator == "Exists" and not each.key and not each.effect for each in pod.tolerations)
 
 
@@ -175,17 +175,17 @@ _UPDATES = UpgradeCheck.of("nodegroup-update", _updates)
 CHECKS = (_UPDATES, _UPDATES.also(_failures, None))
 
 
-# What nodes are made from: Amazon Linux 2, which has ended, what comes after it, and who needs an AMI of others.
+# AMIs of the nodes: Amazon Linux 2, which has ended, its successors, and custom AMIs.
 
 
 _OF_EKS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
-"""EKS chooses what these run."""
+"""Owners whose node images EKS chooses."""
 
 
 @frozen
 class NodeImageGroup:
-    """Nodes of one group that are of one family; `group` is as EKS describes it, None where it is none of EKS's or was
-    not told. `told`: by what the family is known."""
+    """Nodes of one group and one AMI family; `group`: as EKS describes it, None where EKS does not manage it or did not
+    describe it. `family_evidence`: how the family is known."""
 
     subject: Subject
     owner: NodeOwner
@@ -196,7 +196,7 @@ class NodeImageGroup:
 
 
 def made(facts: CheckFacts) -> tuple[NodeImageGroup, ...]:
-    """By what nodes say of their system; node groups without nodes by their amiType."""
+    """By the OS image of the nodes; node groups without nodes by their amiType."""
     described = {each.name: each for each in node_groups(facts)}
     found: list[NodeImageGroup] = []
     for each in groups(node for node in facts.cluster.nodes if node.owner not in _OF_EKS):
@@ -222,7 +222,7 @@ def _family(node: Node, group: NodeGroup | None) -> AmiFamily:
 
 
 def _unread(facts: CheckFacts, code: CodeName) -> Iterator[Finding]:
-    """What nodes tell is enough but for groups that have none."""
+    """Unread data; the nodes alone are sufficient except for groups without nodes."""
     yield from unread(facts, f"{code}/of-nodes", severity=Severity.HIGH)
     yield from groups_unknown(facts, f"{code}/if-nodes", Severity.LOW)
 
@@ -326,7 +326,7 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _cgroup(facts: CheckFacts, fit: Fit) -> Iterator[Finding]:
-    """Of the groups whose family fits so. Those that are too old are replaced by other ones in any case."""
+    """The groups with that verdict. Groups that are too old are replaced by other ones in any case."""
     for each in made(facts):
         found = amis.cgroup_fits(each.family, facts.way.target)
         if found.fit is fit:

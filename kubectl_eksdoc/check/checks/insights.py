@@ -1,4 +1,4 @@
-"""What EKS itself sees in the way, how fresh that is, and when what is mended already will clear."""
+"""EKS upgrade insights: errors and warnings on the path, how recent they are, and when a fixed one will clear."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .software import running
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)
-"""EKS user guide, cluster-insights: requests are looked back at for a rolling 30 days, and a look is taken daily."""
+"""EKS user guide, cluster-insights: insights cover requests of a rolling 30 days, and are refreshed daily."""
 
 FORCE = (
     "whether EKS refuses the upgrade for it without --force is not known: it did from 2025-03-27 on, and no more the"
@@ -60,8 +60,8 @@ def _unknowns(facts: CheckFacts, found: Told, code: CodeName, severity: Severity
 
 
 def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severity, later: bool) -> Iterator[Finding]:
-    """Those of the versions on the way; where the control plane is at the target nothing is in its way. `later`: only
-    those for which no step waits (`follows`)."""
+    """Insights about the versions on the path; none where the control plane is at the target. `later`: only those that
+    no step waits for (`follows_control_plane`)."""
     steps = tuple(map(in_words, facts.way.steps))
     about = [each for each in _seen(facts.aws.insights) if each.version in steps]
     for each in about:
@@ -78,7 +78,7 @@ def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severit
 
 
 def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -> Iterator[Finding]:
-    """What EKS does not say, of `about`, those on the way, and of each step."""
+    """Insights on the path that are undecided, and steps that EKS has no insights about."""
     yield from _undecided(about, "insight-error", Severity.MEDIUM)
     if isinstance(facts.aws.insights, Unknown):
         return
@@ -101,16 +101,16 @@ _KUBELETS = "kubelet version skew"
 
 
 def kubelets_refused(facts: CheckFacts, step: Version) -> bool:
-    """Whether EKS calls the skew of kubelets an error for that step, be it one that the policy allows."""
+    """Whether EKS reports kubelet skew as an error for that step, even one that the policy allows."""
     errors = (each for each in _seen(facts.aws.insights) if each.status == eks.ERROR)
     return any(each.name.lower().startswith(_KUBELETS) and each.version == in_words(step) for each in errors)
 
 
 def follows(facts: CheckFacts, each: Insight) -> bool:
-    """Whether it is about nodes, kube-proxy or add-ons alone that the control plane's step to its version can, or has
-    to, leave as they are, as known of each of them: they follow that step. Skew that EKS calls an error does not.
+    """Whether it is only about nodes, kube-proxy or add-ons that are known to be allowed, or required, to stay as they
+    are at the control plane's step to its version: they are updated after it. Skew that is an error for EKS is not.
 
-    Source of the names: EKS user guide, cluster-insights; of what may stay: the version skew policy.
+    Source of the names: EKS user guide, cluster-insights; of the allowed skew: the version skew policy.
     """
     name, version = each.name.lower(), parse(each.version)
     if name.startswith("amazon linux 2 "):
@@ -165,7 +165,7 @@ _API = re.compile(r"/apis?/(?P<of>([^/]+/)?v\d[^/]*)/")
 
 
 def _root_cause(facts: CheckFacts, detail: InsightDetail) -> Subject | None:
-    """The one API, add-on or node group that all of it is about; None where there are several, or none is named."""
+    """The one API, add-on or node group of all its details; None where there are several, or none is named."""
     groups = {f"nodes/{node.name}": node.labels.get(MANAGED_GROUP, "") for node in facts.cluster.nodes}
     found = {
         *(Subject("API", at["of"]) if (at := _API.match(each.usage)) else None for each in detail.deprecations),
@@ -193,7 +193,7 @@ def _client(facts: CheckFacts, each: Client) -> str:
 
 
 def _clears(facts: CheckFacts, each: Deprecation) -> Iterator[str]:
-    """By the latest request of all: it is not known whether another one follows."""
+    """When it clears, by the latest request of all clients; later requests are not known."""
     times = [client.last for client in each.clients if client.last is not None]
     if not times:
         return
@@ -256,7 +256,7 @@ def _ready(facts: CheckFacts, later: bool) -> Iterator[Finding]:
     yield from _readiness(facts, "insight-warning", eks.WARNING, Severity.MEDIUM, later)
 
 
-# One check, for what EKS does not say may be an error as well as a warning.
+# One check for both codes: an unknown insight may be an error as well as a warning.
 _READY = replace(
     UpgradeCheck.of("insight-error", partial(_ready, later=False)),
     codes=(Code.of("insight-error"), Code.of("insight-warning")),

@@ -1,4 +1,4 @@
-"""What the release notes of the versions on the way warn of, and whether it concerns this cluster."""
+"""Release notes of the versions on the upgrade path, and whether their warnings concern this cluster."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ JUDGED_ELSEWHERE = frozenset(
         "al2-none",
     )
 )
-"""Removed APIs, programs' needs, sockets, AMIs and the metadata service have checks of their own."""
+"""Removed APIs, requirements of software, sockets, AMIs and the metadata service have checks of their own."""
 
 
 @frozen
 class _There:
-    """What the notes can be held against: what runs, and on what."""
+    """Traits of the cluster that notes are compared with: the software that runs, and the nodes it runs on."""
 
     images: Mapping[str, str]  # repository → a pod that has it
-    programs: Mapping[str, str]  # name → who runs it
+    programs: Mapping[str, str]  # name → the workload that runs it
     families: Mapping[str, str]  # family → a node
     types: Mapping[str, str]  # instance type → a node
     proxy: str  # the mode of kube-proxy, "" where it is not known
-    fields: Mapping[str, str | None]  # `_POD_FIELDS` and `_EXTERNAL_IPS` → who has it, None: nobody; not known: absent
+    fields: Mapping[str, str | None]  # `_POD_FIELDS` and `_EXTERNAL_IPS` → an object with it, or None; unknown: absent
 
 
 def _notes(facts: CheckFacts, when: UpgradeHalf) -> Iterator[Finding]:
@@ -74,14 +74,14 @@ def _notes(facts: CheckFacts, when: UpgradeHalf) -> Iterator[Finding]:
 
 
 def _on_the_way(facts: CheckFacts, when: UpgradeHalf) -> tuple[KnownReleaseNote, ...]:
-    """Those of the control plane from where it is; those of nodes from the oldest kubelet on."""
+    """Notes for the control plane from its current version on; for nodes from the oldest kubelet on."""
     kubelets = [minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None]
     now = facts.way.now if when is UpgradeHalf.CONTROL_PLANE else min(kubelets, default=facts.way.now)
     return on_the_way(now, facts.way.target, when)
 
 
 def _concerned(note: KnownReleaseNote, there: _There) -> Finding | None:
-    """None where it is known to concern nobody here."""
+    """None where it is known that it does not concern the cluster."""
     judged = [each for each in note.concerns if each.about in _JUDGES and not _blind(each, there)]
     seen = [evidence for each in judged for evidence in _JUDGES[each.about](each, there)]
     blind = len(judged) < len(note.concerns)
@@ -129,9 +129,9 @@ _IN_TREE = "PersistentVolume spec.awsElasticBlockStore"
 _IN_TREE_EBS, _EBS_CSI = "kubernetes.io/aws-ebs", "aws-ebs-csi-driver"
 _ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _TEMPLATES = Code.of("runtime-socket").needs
-"""What pods are made of, and pods."""
+"""Lists of pods, and of all objects with pod templates."""
 _ARMOR_AS_FIELD = Version(1, 30)
-"""From here on the API server writes what a new pod's annotation says into the field as well
+"""Since this version the API server copies the annotation of a new pod into the field
 (pkg/registry/core/pod/strategy.go: applyAppArmorVersionSkew)."""
 
 
@@ -144,7 +144,7 @@ def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str 
         or any(not each.finished and not each.active for each in cluster.jobs)
     )
     for path, name in _POD_FIELDS.items():
-        # Without a claim a pod has no volume that another one could have labelled.
+        # A pod without a claim has no volume that another pod could have labelled.
         pods = (
             each
             for each in alive
@@ -152,7 +152,7 @@ def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str 
         )
         found = next((f"pod {each.key} has {name}" for each in pods), None)
         if found is not None or not idle:
-            yield path, found  # a template without pods may have it: only live pods are read
+            yield path, found  # only live pods are read, and a template without pods may have the field
     kubelets = (minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None)
     if not min((facts.way.now, *kubelets)) < _ARMOR_AS_FIELD:
         yield _ARMOR, None
@@ -166,7 +166,7 @@ def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str 
 
 
 def _blind(concern: ReleaseNoteConcern, there: _There) -> bool:
-    """Of ConfigMaps only that of kube-proxy is read, or its flags; something else may do its work."""
+    """Of ConfigMaps only the one of kube-proxy, or its flags, is read; another component may replace kube-proxy."""
     if concern.about in (ConcernedObjects.FIELD, ConcernedObjects.ANNOTATION):
         return not there.fields.keys() >= set(concern.names)
     return concern.about is ConcernedObjects.CONFIG and (
@@ -228,7 +228,7 @@ CHECKS = tuple(
 )
 
 
-# Nodes by who makes them: what is upgraded together is told together.
+# Nodes by node group: nodes that are upgraded together are reported together.
 
 
 _KINDS = {
@@ -241,7 +241,7 @@ _KINDS = {
 
 @frozen
 class NodeGroupNodes:
-    """`name` is that of the node group or NodePool, "" for nodes that have none."""
+    """`name`: of the node group or NodePool, "" for nodes without one."""
 
     owner: NodeOwner
     name: str
@@ -249,14 +249,14 @@ class NodeGroupNodes:
 
     @property
     def subject(self) -> Subject:
-        """The group; of nodes without one, what they are (``self-managed nodes``)."""
+        """The group; for nodes without one their kind (``self-managed nodes``)."""
         if self.name:
             return Subject(_KINDS.get(self.owner, "Nodegroup"), self.name)
         return Subject("Nodes", self.owner.value)
 
 
 def groups(nodes: Iterable[Node]) -> tuple[NodeGroupNodes, ...]:
-    """By owner and name, nodes in natural order."""
+    """The nodes by owner and group name, in natural order."""
     found: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for node in nodes:
         found[node.owner.value, node.group].append(node)
@@ -276,7 +276,7 @@ def named(nodes: Sequence[Node]) -> str:
     return listed([node.name for node in nodes])
 
 
-# What other commands find, taken over as it is: drains, add-ons, credentials, DNS, interruption.
+# Findings of other commands, taken over unchanged: drains, add-ons, credentials, DNS, interruption.
 
 
 def _sum(facts: CheckFacts, need: CheckNeed, code: CodeName) -> Iterator[Finding]:
@@ -285,12 +285,12 @@ def _sum(facts: CheckFacts, need: CheckNeed, code: CodeName) -> Iterator[Finding
         subject = Subject("Command", need.value)
         yield unknown(f"{code}/command", subject, found, Severity.HIGH, command=need.value)
     else:
-        here = cluster_of(facts)  # some of them do not know what it is called
+        here = cluster_of(facts)  # some of the commands do not know the cluster's name
         yield from (replace(each, subject=here) if each.subject.kind == here.kind else each for each in found)
 
 
 def _check(code: CodeName, area: str) -> UpgradeCheck:
-    """Which lists of the cluster the other command reads, is in its `read`."""
+    """A check with the findings of another command; `check.read` has the lists that the command reads."""
     (ask,) = Code.of(code).asks
     check = UpgradeCheck.of(code, partial(_sum, need=CheckNeed(ask), code=code))
     return replace(check, codes=(*check.codes, *Code.of_area(area)))

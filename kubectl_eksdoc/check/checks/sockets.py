@@ -1,4 +1,4 @@
-"""Container runtimes: pods that reach their sockets, nodes with Docker, and containerd too old for the target."""
+"""Container runtimes: pods that mount their sockets, nodes with Docker, and containerd too old for the target."""
 
 from __future__ import annotations
 
@@ -41,20 +41,21 @@ _NOTE_2 = (
 
 
 class Docker(str, Enum):
-    """What becomes of Docker on the nodes of this cluster."""
+    """What happens to Docker on the nodes of this cluster in the upgrade."""
 
     ENDS = "ends"
-    """Nodes of 1.24 or newer come, which have none."""
+    """Nodes of 1.24 or newer replace the present ones, and have no Docker."""
     OWN = "own"
-    """EKS does not bring it."""
+    """The nodes have their own Docker, which EKS does not install."""
     GONE = "gone"
     STAYS = "stays"
 
 
 @frozen
 class _Use:
-    """What one owner's pods and templates reach, and by which volume. `words` of its templates' containers, None where
-    no template was read; `alive`: of anything that runs, or may again; `ready`: at least one of the pods is Ready."""
+    """The sockets that the pods and templates of one owner can reach, with the volumes. `socket_words`: in its
+    templates' containers, None where no template was read; `may_run`: a pod runs, or may be created; `has_ready_pod`:
+    at least one of the pods is Ready."""
 
     found: tuple[tuple[Volume, MountedSocket], ...]
     words: tuple[str, ...] | None
@@ -76,7 +77,7 @@ def _sockets(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def docker_on(facts: CheckFacts) -> Docker:
-    """By the nodes; where none tells its version, by the control plane's."""
+    """By the kubelets of the nodes, or by the control plane's version where no kubelet version is known."""
     known = [each.kubelet for each in facts.cluster.nodes if each.kubelet is not None]
     had = any(minor_of(each) < dockershim_ends() for each in known) if known else facts.way.now < dockershim_ends()
     if had:
@@ -89,7 +90,7 @@ def _runs_docker(node: Node) -> bool:
 
 
 def _uses(cluster: Cluster) -> Mapping[Subject, _Use]:
-    """By top owner. A mount that is narrowed by a subPath counts as a whole: any volume of any container does."""
+    """The uses by top owner. A subPath does not narrow a mount: any volume of any container counts."""
     found: dict[Subject, dict[tuple[Volume, MountedSocket], None]] = defaultdict(dict)
     words: dict[Subject, dict[str, None]] = defaultdict(dict)
     pods: dict[Subject, list[str]] = defaultdict(list)
@@ -122,8 +123,9 @@ def _uses(cluster: Cluster) -> Mapping[Subject, _Use]:
 
 
 def _templates(cluster: Cluster) -> Iterator[tuple[Subject, HostFiles, bool]]:
-    """Whose it is, what it mounts, and whether pods are, or may be, made of it. The ReplicaSets of a Deployment have
-    templates that it has, or had; those of other owners (Argo's Rollouts) count where they have replicas."""
+    """Each template's owner, its mounts, and whether pods are or may be created from it. ReplicaSets of a Deployment
+    are left out, because they have its present or former template; those of other owners (Argo's Rollouts) count if
+    they have replicas."""
     of = owners(cluster)
     for each in cluster.workloads:
         if each.kind != "ReplicaSet" or each.owner is None or _current(each):
@@ -149,7 +151,7 @@ def _reaching(volumes: Iterable[Volume]) -> list[tuple[Volume, MountedSocket]]:
 
 
 _reached = lru_cache(4096)(reached)
-"""Thousands of pods have a few paths."""
+"""Cached, because thousands of pods have only a few different paths."""
 
 
 def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> Finding:
@@ -183,7 +185,7 @@ _VOLUMES = {
 
 
 def _show(subject: Subject) -> str:
-    """The command that shows its volumes; "" for kinds of others."""
+    """The command that shows its volumes; "" for kinds that are not built in."""
     path = _VOLUMES.get(subject.kind)
     if path is None:
         return ""
@@ -191,7 +193,7 @@ def _show(subject: Subject) -> str:
 
 
 def _meant(each: MountedSocket) -> bool:
-    """Whether a socket of which it is not known what becomes of it is mounted for itself, and not with a folder."""
+    """Whether a socket of uncertain fate is mounted by itself, and not with its folder."""
     return each.socket is not CONTAINERD and each.how is not SocketAccess.FOLDER
 
 
@@ -235,7 +237,7 @@ def _judged(subject: Subject, use: _Use, volume: Volume, each: MountedSocket, do
 
 
 def _docker(subject: Subject, use: _Use, each: MountedSocket, docker: Docker, detail: str) -> Finding:
-    """Past 1.24 nothing changes any more: what is mounted is left over from before."""
+    """After 1.24 nothing changes any more: the mounts are left over from before."""
     said = any(found.socket is DOCKER for found in use.named)
     folder = each.how is SocketAccess.FOLDER
     beside = folder and not said  # agents mount /run for other sockets
@@ -298,7 +300,7 @@ def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
 
 
 _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE, NodeOwner.FARGATE)
-"""Their nodes are replaced, by what EKS or Karpenter launches."""
+"""Owners whose nodes are replaced by nodes that EKS or Karpenter launches."""
 
 
 def _versions(facts: CheckFacts) -> Iterator[Finding]:
@@ -306,7 +308,7 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
     for group in groups(facts.cluster.nodes):
         by_fit: dict[Fit, list[tuple[Node, SourcedVerdict]]] = defaultdict(list)
         for node in group.nodes:
-            if not _runs_docker(node):  # said by runtime-docker
+            if not _runs_docker(node):  # covered by runtime-docker
                 verdict = runtime_fits(node.runtime, facts.way.target)
                 by_fit[verdict.fit].append((node, verdict))
         if old := by_fit[Fit.TOO_OLD]:

@@ -1,4 +1,4 @@
-"""Programs that run in the cluster, recognised by their images, in which versions, and what makes pods."""
+"""Software that runs in the cluster, recognised by images and labels, with its versions; and managed node groups."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from ..checking import (
 )
 
 _DEEPEST = 5
-"""Owners of owners; references can lead in a circle, as nothing checks them."""
+"""The API does not validate owner references: they can form a circle."""
 
 
 @frozen
 class _Owners:
-    """`above`: uid of a ReplicaSet or Job that was read → its own owner."""
+    """`owner_by_uid`: uid of a ReplicaSet or Job that was read → its own owner."""
 
     above: Mapping[str, ControllerOwner | None]
 
     def of_pod(self, pod: Pod) -> Subject:
-        """The pod itself where nothing makes it, or its node does (a static pod)."""
+        """The top owner; the pod itself where it has none, or where its node owns it (a static pod)."""
         if pod.owner is None or pod.owner.kind == "Node":
             return Subject("Pod", pod.name, pod.namespace)
         if pod.deployment and pod.owner.uid not in self.above:
@@ -49,7 +49,7 @@ class _Owners:
         return Subject(top.kind, top.name, pod.namespace)
 
     def of(self, made: Workload | Job) -> Subject:
-        """What makes it, or itself."""
+        """The top owner of the workload or Job, or itself."""
         kind = made.kind if isinstance(made, Workload) else "Job"
         top = self._top(ControllerOwner(kind, made.name, made.uid))
         return Subject(top.kind, top.name, made.namespace)
@@ -64,14 +64,14 @@ class _Owners:
 
 
 def owners(cluster: Cluster) -> _Owners:
-    """As far as ReplicaSets and Jobs were read."""
+    """Complete only as far as ReplicaSets and Jobs were read."""
     sets = {each.uid: each.owner for each in cluster.workloads if each.kind == "ReplicaSet"}
     return _Owners(sets | {each.uid: each.owner for each in cluster.jobs})
 
 
 def maker(pod: Pod) -> Subject:
-    """Who made it, as far as the pod itself tells: of a ReplicaSet the Deployment by its name, of which the hash that
-    the controller appends is the last part."""
+    """The owner by the data of the pod alone: for a ReplicaSet the Deployment, whose name is that of the ReplicaSet
+    without the hash that the controller appends."""
     if pod.owner is None:
         return Subject("Pod", pod.name, pod.namespace)
     if pod.owner.kind == "ReplicaSet" and "-" in pod.owner.name:
@@ -81,8 +81,8 @@ def maker(pod: Pod) -> Subject:
 
 @frozen
 class RunningVersion:
-    """One version of a program. `subject`: what its pods are made by, as far as the pods tell; `nodes`: where they
-    are. `image` is "" where only its labels tell what it is."""
+    """One version of some software. `subject`: the likely owner of its pods; `nodes`: the nodes of its pods. `image` is
+    "" where it was recognised by labels only."""
 
     software: Software
     version: Version | Unknown
@@ -92,10 +92,10 @@ class RunningVersion:
 
 
 def running(pods: Iterable[Pod], of: Software | None = None) -> tuple[RunningVersion, ...]:
-    """All that are recognised, or those `of` one; by name and version. Pods that have ended do not count."""
+    """All software that is recognised, or `only_software`; by name and version. Finished pods do not count."""
     found: dict[tuple[str, str, Subject], list[Pod]] = defaultdict(list)
     programs: dict[str, Software] = {}
-    by_image: dict[str, Software | None] = {}  # thousands of pods have a few images
+    by_image: dict[str, Software | None] = {}  # thousands of pods have only a few images
     for pod in pods:
         if pod.finished:
             continue
@@ -107,7 +107,7 @@ def running(pods: Iterable[Pod], of: Software | None = None) -> tuple[RunningVer
 
 
 def installations(found: Iterable[RunningVersion]) -> tuple[RunningVersion, ...]:
-    """One of each: what has one image in one namespace is updated together, as controller and agent of a CSI driver."""
+    """One for each image in a namespace: controller and agent of a CSI driver, for example, are updated together."""
     return tuple(
         {
             (each.software.name, each.image, each.subject.namespace, "" if each.image else each.subject): each
@@ -140,14 +140,14 @@ def _programs(pod: Pod, by_image: dict[str, Software | None]) -> list[tuple[Soft
     return [(told, "")] if told is not None else []
 
 
-# Managed node groups as EKS describes them: are they well, and what would their next update bring.
+# Managed node groups as EKS describes them: their health, and newer launch templates and AMI releases.
 
 
 _WELL = ("ACTIVE", "UPDATING")
 
 
 def node_groups(facts: CheckFacts) -> tuple[NodeGroup, ...]:
-    """Those that could be described, by name."""
+    """The groups that could be described, by name."""
     told = facts.aws.node_groups
     if isinstance(told, Unknown):
         return ()
@@ -155,12 +155,13 @@ def node_groups(facts: CheckFacts) -> tuple[NodeGroup, ...]:
 
 
 def nodes_of(facts: CheckFacts, name: str) -> list[Node]:
-    """Those of one group, as far as nodes were read."""
+    """The nodes of one group, as far as nodes were read."""
     return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == name]
 
 
 def groups_unknown(facts: CheckFacts, asked: ClauseName, severity: Severity = Severity.MEDIUM) -> Iterator[Finding]:
-    """One finding where they were not told, one for each that was not described. `asked` of a group."""
+    """One finding where the groups are unknown, or one for each that was not described. `clause_name`: the question
+    about a group."""
     told = facts.aws.node_groups
     if isinstance(told, Unknown):
         code, what = asked.partition("/")[0], clause(asked)
@@ -176,7 +177,7 @@ def subject(name: str) -> Subject:
 
 
 def command(facts: CheckFacts, operation: str, name: str, *words: str) -> str:
-    """Of awscli, about one group."""
+    """An awscli command about one group."""
     return aws(facts, "eks", operation, "--cluster-name", name_of(facts), "--nodegroup-name", name, *words)
 
 
@@ -244,12 +245,12 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
     yield from groups_unknown(facts, "nodegroup-release", Severity.LOW)
     for group in node_groups(facts):
         if group.ami_type == CUSTOM:
-            continue  # its owner's, with no releases of EKS
+            continue  # a custom AMI, which has no EKS releases
         told = facts.aws.releases.get((group.ami_type, group.version), NOT_ASKED)
         if isinstance(told, (Absent, Unknown)):
             yield from _untold(group, told)
             continue
-        # By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; None where these are of different kinds.
+        # By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; None where the formats differ.
         ours, theirs = _numbers(group.release), _numbers(told)
         older = ours < theirs if len(ours) == len(theirs) > 1 else None
         if older is None:
@@ -269,7 +270,7 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _untold(group: NodeGroup, told: Absent | Unknown) -> Iterator[Finding]:
-    """Of Windows nothing tells it, and of AL2 nothing new comes: who has to act is told by other codes."""
+    """There is no source for Windows releases, and no new release of AL2: other codes report those groups."""
     if isinstance(told, Absent) and family_of_type(group.ami_type) is AmiFamily.AL2:
         return
     why = told if isinstance(told, Unknown) else Unknown(told.said)
@@ -278,7 +279,7 @@ def _untold(group: NodeGroup, told: Absent | Unknown) -> Iterator[Finding]:
 
 
 def _numbers(release: str) -> tuple[int, ...]:
-    """Bottlerocket's end is a commit, and no number."""
+    """The numbers of a release; the suffix of Bottlerocket is a commit, and left out."""
     version, _, day = release.partition("-")
     parts = [*version.split("."), *([day] if len(day) == len("20250610") and day.isdecimal() else [])]
     return tuple(int(each) for each in parts if each.isdecimal())

@@ -1,4 +1,4 @@
-"""Kubelets and kube-proxies against the control plane, now and after each step."""
+"""Version skew of kubelets and kube-proxies against the control plane, now and after each step of the upgrade."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
-    """`later`: those for which only a step after the control plane's next one is too far."""
+    """`later`: only those that are too old for a step after the control plane's next one."""
     for group in groups(facts.cluster.nodes):
         blocked: dict[Version, list[Node]] = defaultdict(list)
         why: dict[Version, str] = {}
@@ -51,7 +51,7 @@ def _skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
 
 
 def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterator[Finding]:
-    """Nodes that do not say how old their kubelets are."""
+    """A finding about nodes whose kubelet version is unknown."""
     silent = [node for node in group.nodes if node.kubelet is None]
     if silent:
         said = Unknown(f"{named(silent)}: {silent[0].kubelet_text or 'no version'} is told")
@@ -87,7 +87,7 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
-    """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
+    """Nodes that are behind the target; Fargate nodes have a code of their own."""
     yield from unread(facts, "nodes-behind/which")
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
@@ -126,7 +126,7 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _proxies(facts: CheckFacts) -> Iterator[Finding]:
-    """EKS's own look at it is an insight; here every pod is held against the steps and against its node."""
+    """EKS checks kube-proxy in an insight; here every pod is compared with the steps and with its node."""
     yield from unread(facts, "kube-proxy-skew")
     kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
     for each in running(facts.cluster.pods, KUBE_PROXY):
@@ -138,7 +138,7 @@ def _proxies(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _proxy_skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
-    """`later`: as `_skews`."""
+    """`later`: as in `_kubelet_skews`."""
     for each in running(facts.cluster.pods, KUBE_PROXY):
         version = None if isinstance(each.version, Unknown) else each.version
         steps = along(facts.way.now, facts.way.steps, version, kube_proxy_skew)

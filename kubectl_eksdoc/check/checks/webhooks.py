@@ -1,4 +1,4 @@
-"""Webhooks that the API server asks before it changes anything: who answers, and what an upgrade cannot do without.
+"""Admission webhooks, aggregated APIs and CRD conversion: backends that are down, and requests an upgrade depends on.
 
 Source of what selectors and rules leave out: admissionregistration.k8s.io/v1 (ValidatingWebhook: namespaceSelector
 never leaves out an object that is in no namespace, other than a Namespace itself).
@@ -28,14 +28,14 @@ KINDS = (kinds.SERVICES, kinds.ENDPOINT_SLICES)
 
 @frozen
 class _Backends:
-    """`ready`: Service → how many endpoints are. `blind`: not all of `KINDS` was read, which is to be said once."""
+    """`ready_endpoints`: by Service; `is_incomplete`: not all of `BACKEND_KINDS` was read, which is reported once."""
 
     services: Mapping[str, Service]
     ready: Mapping[str, int]
     blind: bool
 
     def why_down(self, callee: Webhook | Callee) -> str | Unknown | None:
-        """A clause; None where somebody answers. The API server calls no port that the Service does not list
+        """A clause; None where the backend answers. The API server calls no port that the Service does not list
         (apiserver pkg/util/proxy: findServicePort)."""
         key = f"{callee.namespace}/{callee.service}"
         found = self.services.get(key)
@@ -59,7 +59,7 @@ def backends(cluster: Cluster) -> _Backends:
 
 
 def endpoints_of(namespace: str, service: str) -> str:
-    """The command that shows them."""
+    """The command that shows the endpoints of a Service."""
     label = f"kubernetes.io/service-name={service}"
     return shell("kubectl", "get", "endpointslices", "-n", namespace, "-l", label)
 
@@ -69,7 +69,7 @@ _SYSTEM, _NODE_LEASES = "kube-system", "kube-node-lease"
 
 
 _ON_ITSELF = re.compile(r"https://(127\.0\.0\.1|localhost)(?![^:/?])")
-"""On the API server's own machine: EKS's own webhooks are there (pod identity, VPC resources)."""
+"""A URL on the machine of the API server: EKS's own webhooks are there (pod identity, VPC resources)."""
 
 
 _NAMESPACED = frozenset(
@@ -79,13 +79,13 @@ _NAMESPACED = frozenset(
 
 @frozen
 class _Whom:
-    """What webhooks are called for; `namespaces`: labels by name, as far as they were read."""
+    """The objects that webhooks are called for; `namespaces`: labels by name, as far as they were read."""
 
     cluster: Cluster
     namespaces: Mapping[str, Labels]
 
     def needed(self, hook: Webhook) -> dict[str, str]:
-        """What an upgrade cannot do without: what it is, and what happens when it is refused."""
+        """The requests that an upgrade depends on, each with what happens when it is refused."""
         found = {}
         nodes = (hook, "Cluster", "", "nodes")
         if self._calls(*nodes, ("CREATE", "UPDATE")) and self._some(hook, self.cluster.nodes):
@@ -105,8 +105,7 @@ class _Whom:
         return found
 
     def nowhere(self, hook: Webhook) -> bool:
-        """Whether no namespace that exists has the labels that it asks for, and all its rules are about such that have
-        a namespace."""
+        """Whether no namespace has the labels that it selects, and all its rules are about namespaced objects."""
         if not self.namespaces or self.cluster.unread(kinds.NAMESPACES):
             return False
         inside = all(_only_namespaced(rule) for rule in hook.rules)
@@ -117,7 +116,7 @@ class _Whom:
         return hook.namespace_selector.matches({NAMESPACE_NAME: namespace, **labels})
 
     def _some(self, hook: Webhook, objects: Iterable[object]) -> bool:
-        """Whether any of them has labels that it asks for; where it asks for none there need not be any."""
+        """Whether it selects the labels of any of them; without a selector it is called for future objects, too."""
         if hook.object_selector == EVERYTHING:
             return True
         return any(hook.object_selector.matches(getattr(each, "labels", {})) for each in objects)
@@ -151,7 +150,7 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
         if _ON_ITSELF.match(first.url):
-            continue  # EKS's own, on the machine of the API server: nobody here runs it
+            continue  # EKS's own, on the machine of the API server
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
             yield unknown("webhook-down/one", _subject(first), told, Severity.INFO)
@@ -165,7 +164,7 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _together(hooks: Iterable[Webhook]) -> list[list[Webhook]]:
-    """Those of one configuration that call the same, and do the same when nobody answers."""
+    """The webhooks of one configuration with the same backend and failure policy, in groups."""
     found: dict[tuple[str, ...], list[Webhook]] = defaultdict(list)
     for hook in hooks:
         whom = (hook.namespace, hook.service, hook.url, str(hook.port), str(hook.fails_closed))
@@ -269,7 +268,7 @@ CHECKS = (
 )
 
 
-# Groups of the API that other servers answer for, and the conversion of custom resources.
+# Aggregated API groups (APIService), and the conversion webhooks of custom resources.
 
 
 _METRICS = ("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io")
@@ -325,7 +324,7 @@ def _conversions(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
-    """One version alone needs nobody; with several the API server asks at every list of another than the stored."""
+    """A single version needs no conversion; with several the API server converts in every list of another version."""
     served = [version.name for version in each.versions if version.served]
     several = len({*served, *each.stored}) > 1
     return Finding.of(

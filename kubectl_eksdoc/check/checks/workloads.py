@@ -1,7 +1,7 @@
-"""How workloads are written: what makes them answer while their pods move. Judged only where it is asked for.
+"""Workload checks: readiness probes, replicas, spread and budgets, which keep workloads available while pods move.
 
-The questions are those of eksup (K8S002, 003, 005, 006, 007); what it also asks, budgets, sockets and kube-proxy's mode
-among them, is judged without being asked for.
+The opt-in checks are those of eksup (K8S002, 003, 005, 006, 007); its other checks, budgets, sockets and kube-proxy's
+mode among them, are made in every run.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ CHECKS = (
 )
 
 
-# Workloads that do not stand an upgrade well: pods that are not Ready or restart, and no budget over replicas.
+# Workloads at risk in an upgrade: pods that are not Ready or restart, and replicas without a PodDisruptionBudget.
 #
 # Source of the 15 minutes: EKS user guide, managed-node-update-behavior (PodEvictionFailure).
 
 
 SETTLING = timedelta(minutes=15)
-"""So long a managed node group waits for the pods of a node, and so long a pod may take to be Ready here; one that
-restarted is steady again once it has been Ready for as long."""
+"""How long a managed node group waits for the pods of a node, and how long a pod may take here to become Ready; a
+restarted pod is steady again after it has been Ready for that long."""
 
 STARTING = timedelta(minutes=1)
-"""A pod that is younger is not spoken of, unless something is wrong with it."""
+"""A younger pod is not reported, unless it has one of the permanent reasons."""
 
 _WRONG = frozenset(
     (
@@ -102,12 +102,12 @@ _WRONG = frozenset(
         "RunContainerError",
     )
 )
-"""Reasons of the kubelet (pkg/kubelet/images, pkg/kubelet/kuberuntime) that no waiting mends."""
+"""Reasons of the kubelet (pkg/kubelet/images, pkg/kubelet/kuberuntime) that do not go away by waiting."""
 
 _NO_REASON = "no reason given"
 
 _OF_JOBS = _WRONG - {"Error", "OOMKilled"}
-"""A Job tries again by itself what has failed."""
+"""The reasons for pods of a Job, which retries failed pods by itself."""
 
 
 def _bouncing(facts: CheckFacts) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def _bouncing(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _why(pod: Pod, of_job: bool, now: datetime) -> str:
-    """ "" for a steady one."""
+    """Why the pod is not steady; "" for a steady one."""
     age = _age(pod, now)
     if of_job:
         return pod.not_ready_because if pod.not_ready_because in _OF_JOBS else ""
@@ -151,7 +151,7 @@ def _age(pod: Pod, now: datetime) -> timedelta:
 
 
 def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
-    """A workload of which no pod is Ready, and none is old enough to say that it will not be."""
+    """A workload without a Ready pod, whose pods are all too young to be judged."""
     return Finding.of(
         "pods-bouncing/none-ready-yet",
         subject,
@@ -201,11 +201,11 @@ _OF_NEEDED = (
     kinds.ENDPOINT_SLICES,
     kinds.NAMESPACES,
 )
-"""Which tell what replacements need."""
+"""Lists that show which workloads the replacement of nodes needs."""
 
 
 def _needed(cluster: Cluster, without: Sequence[Workload]) -> tuple[list[Workload], str]:
-    """Those that replacements need, and what for, a clause; as far as `_OF_NEEDED` were read."""
+    """The workloads that the replacement of nodes needs, with a clause why; as far as `_BACKEND_KINDS` were read."""
     for backends in needed_backends(cluster):
         found = [each for each in without if any(_is_of(pod, each) for pod in backends.pods)]
         if found and backends.severity is Severity.CRITICAL:

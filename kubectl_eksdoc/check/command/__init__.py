@@ -1,5 +1,5 @@
-"""``kubectl eksdoc check``: whether a cluster may be upgraded.
+"""``kubectl eksdoc check``: command line of the upgrade check.
 
-Belongs here: its flags, what was asked of it, and which of its answers is printed.
+Belongs here: its flags, the request, and which result is printed.
 Never here: any judgement (that is in check), any layout (that is in check.report).
 """

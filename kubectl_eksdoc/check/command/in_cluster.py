@@ -1,6 +1,6 @@
-"""``check --in-cluster --schedule "CRON"``: the same look again and again, by a CronJob in the cluster itself.
+"""CronJob for the check, ``check --in-cluster --schedule "CRON"``: the same check regularly, in the cluster itself.
 
-What files of this machine say goes with it (``--suppressions``); its answer is in the log of each Job.
+Input files of this machine are included (``--suppressions``); the result is in the log of each Job.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kubectl_eksdoc.model.permissions import Permission
 
 from .request import CheckRequest
 
-if TYPE_CHECKING:  # help must not pay for plans
+if TYPE_CHECKING:  # --help must not load plans
     from kubectl_eksdoc.in_cluster.objects import CronSchedule, Fleet, InClusterCommand
     from kubectl_eksdoc.in_cluster.roles import RoleManifests
     from kubectl_eksdoc.model.cluster import Identity
@@ -46,7 +46,7 @@ NAMESPACE = "kube-system"
 SUPPRESSIONS = "suppressions.yaml"
 
 FINAL = (streams.FAILS, streams.USAGE, streams.UNKNOWN, streams.BUG)
-"""An answer is none the better for being asked for again. Where the cluster or AWS did not answer, it may be."""
+"""Exit codes without a retry: the result would be the same. If the cluster or AWS did not answer, a retry may help."""
 
 _SCHEDULE, _ZONE, _NAME, _SECRET = "--schedule", "--time-zone", "--job-name", "--kubeconfig-secret"
 _KARPENTER = "--karpenter-namespace"
@@ -54,13 +54,13 @@ _KARPENTER = "--karpenter-namespace"
 _OF_SECRET = re.compile(r"([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?):([-._a-zA-Z0-9]+(?:,[-._a-zA-Z0-9]+)*)\Z")
 
 _LONGEST_KEY = 253
-"""And none is ``.`` or begins with ``..`` (IsConfigMapKey, k8s.io/apimachinery/pkg/util/validation)."""
+"""No key is ``.`` or begins with ``..`` (IsConfigMapKey, k8s.io/apimachinery/pkg/util/validation)."""
 
 
 @frozen
 class _Wanted:
-    """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs. `opted`:
-    names of opt-ins that it is granted. `karpenter`: the namespace of Karpenter."""
+    """The CronJob: `options` and `schedule`; `name` of the objects in `namespace`. `fleet`: None for the cluster that
+    it runs in. `opt_ins`: names of the opt-ins that it is granted."""
 
     how: InClusterOptions
     when: CronSchedule
@@ -91,10 +91,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def from_args(args: argparse.Namespace, request: CheckRequest, around: CommandContext) -> _Wanted | None:
-    """None: it is run here.
+    """None without --in-cluster.
 
     Raises:
-        UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
+        UsageError: the schedule is missing or invalid, or a flag refers to this machine only.
     """
     from kubectl_eksdoc.in_cluster.objects import LONGEST_CRON_NAME, CronSchedule
     from kubectl_eksdoc.kubernetes import schedules
@@ -164,9 +164,10 @@ def _fleet(text: str | None) -> Fleet | None:
 def inside(
     request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck], around: CommandContext
 ) -> CommandAnswer:
-    """
+    """Show or create the objects of the CronJob.
+
     Raises:
-        EksdocError: as `in_cluster.command.shown_or_created`.
+        EksdocError: as `in_cluster.command.show_or_create`.
     """
     from kubectl_eksdoc.in_cluster.objects import objects
     from kubectl_eksdoc.kube.identity import AwsRequest
@@ -202,7 +203,7 @@ def inside(
 def _granted(
     request: CheckRequest, wanted: _Wanted, opted: Sequence[str], checks: Sequence[UpgradeCheck]
 ) -> tuple[Permission, ...]:
-    # Imported late: help and manifests alone must not pay for the rights of all commands.
+    # Imported late: --help and a check of manifests must not load the rights of all commands.
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.cli.rights import commands
 
@@ -272,7 +273,7 @@ def _of_aws(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeChec
 
 
 def _opt_ins(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck]) -> tuple[str, ...]:
-    """What its opt-ins allow; and those that it has not, though its checks can use them."""
+    """Notes about the granted opt-ins, and about those that are not granted although its checks can use them."""
     granted, every = (
         permissions.opt_ins_of(each.right for each in _granted(request, wanted, opted, checks))
         for opted in (wanted.opted, permissions.NAMES)
@@ -308,7 +309,7 @@ def _manifests(
     )
     given = []
     if not errand.role and who.cluster and who.region and _NO_AWS not in errand.args:
-        # Without a role nothing can be asked, and every Job ends with exit code 4.
+        # Without a role AWS denies all requests, and every Job ends with exit code 4.
         where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
         words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
         given.append(RoleStep("give it a role:", f"{shell(*words)} --role-arn ARN"))

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc check``: its flags, and its answer."""
+"""``kubectl eksdoc check``: flags, and the run of the command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .request import (
     tables_of,
 )
 
-if TYPE_CHECKING:  # help must not pay for plans
+if TYPE_CHECKING:  # --help must not load plans
     from kubectl_eksdoc.model.findings import Suppression
 
     from ..checking import UpgradeCheck
@@ -76,7 +76,7 @@ def _codes() -> Iterable[str]:
 
 
 _ONLY = values.Codes(_codes, "check", "no finding code is named; leave the flag out for all")
-"""No code at all would be every check: what a script left empty must not pass for a choice."""
+"""No code at all would mean every check: an empty value from a script must not be taken for that choice."""
 
 
 def _areas() -> tuple[str, ...]:
@@ -208,8 +208,8 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
 
 def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Of one, of a fleet, or by a CronJob in it."""
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    """Check one cluster or a fleet, or create a CronJob that does."""
+    # Imported late: --help and usage errors must not load what only a check needs.
     from kubectl_eksdoc.model.findings import Severity
 
     from ..baseline import against
@@ -265,11 +265,11 @@ def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> Check
 
 
 def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) -> None:
-    """What nothing looks at must not pass.
+    """Reject a request that no check covers: it must not pass.
 
     Raises:
-        UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
-            judged.
+        UsageError: no requested check is left with that gate and without those opt-ins, or no check judges the
+            manifests.
     """
     from kubectl_eksdoc.model.findings import Code
 

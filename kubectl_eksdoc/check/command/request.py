@@ -1,4 +1,4 @@
-"""What was asked of ``check``, which checks that are, and since when."""
+"""Request of the check command: its parsed flags, the checks it selects, and the results it needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..plan import CheckPlan, CheckWish
 
 
-# ``--changed-since``: a moment, or a time before the observation.
+# ``--changed-since``: a time, or a duration before the observation.
 
 
 _MOMENT = re.compile(
@@ -42,7 +42,7 @@ _LONGEST = timedelta(days=366)
 
 @frozen
 class Since:
-    """One of `at` and `before` is None. `text`: as it was given."""
+    """One of `at` and `before` is None. `text`: the value of the flag."""
 
     text: str
     at: datetime | None = None
@@ -53,7 +53,7 @@ def since(text: str) -> Since:
     """``2h``, ``90m``, ``3d``, or RFC 3339 with its zone."""
     if _MOMENT.fullmatch(text):
         try:
-            # As Python 3.10 reads it: no Z, and at most six digits of a second.
+            # For Python 3.10: no Z, and at most six digits of a second.
             whole = text.upper().replace("Z", "+00:00")
             plain = re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
             return Since(text, at=datetime.fromisoformat(plain).astimezone(timezone.utc))
@@ -70,7 +70,7 @@ def since(text: str) -> Since:
 
 
 def moment(given: Since | None, observed: datetime) -> datetime | None:
-    """None where nothing was given."""
+    """The time since which changes are listed; None without the flag."""
     if given is None:
         return None
     return given.at if given.before is None else observed - given.before
@@ -83,15 +83,15 @@ LOWEST = "low"
 SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
 STDIN = "-"
 _OF_FILES = "api-in-manifest"
-"""The one finding that is about files alone."""
+"""The only finding about files."""
 
 
 @frozen
 class CheckRequest:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, and `areas` of them, none for
-    all; `accepted`: those that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`:
-    "" for none. `refresh`: EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`:
-    opt-ins that are left out. `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on.
+    all; `accepted`: codes that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`:
+    "" for none. `refresh`: refresh the EKS insights first. `earlier_file`: of an earlier check, "" for none. `without`:
+    opt-ins that are left out. `no_aws`: AWS is left out. `since_version`: check only manifests, from that version on.
     `tables`: a file of rows, "" for none."""
 
     target: Version | None
@@ -113,10 +113,10 @@ class CheckRequest:
 
     @staticmethod
     def from_args(args: argparse.Namespace, source: SourceChoice, several: bool = False) -> CheckRequest:
-        """`several` clusters are asked.
+        """`has_fleet`: several clusters are checked.
 
         Raises:
-            UsageError: something is named that nothing asks for, or what was given does not fit together.
+            UsageError: a named code or area has no check, or the flags contradict each other.
         """
         if args.words:
             raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
@@ -157,12 +157,12 @@ class CheckRequest:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Those that `only` and `areas` ask for."""
+        """The codes that `only` and `areas` request."""
         return named_codes(self.only, self.areas)
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The values by the names of the flags."""
         return non_empty(
             {
                 "target": "" if self.target is None else str(self.target)[1:],
@@ -186,7 +186,7 @@ class CheckRequest:
 
     @property
     def again(self) -> tuple[tuple[str, ...], ...]:
-        """The flags, each with its value, that a command to check a part of it once more needs."""
+        """The flags, each with its value, that a command needs to check a part of it again."""
         flags = (
             (f"--{name}", *(() if value is True else (",".join(value) if isinstance(value, list) else str(value),)))
             for name, value in self.given.items()
@@ -206,13 +206,14 @@ _OF_CLUSTERS = {
     "since": "--since",
     "in_cluster": "--in-cluster",
 }
-"""Flags that are about a cluster, by their names here."""
+"""Flags that are about a cluster, by their argparse dests."""
 
 
 def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: bool) -> None:
-    """
+    """Check the flags of a check of manifests alone.
+
     Raises:
-        UsageError: something is asked that files cannot tell.
+        UsageError: a flag needs more than files.
     """
     if not files:
         raise UsageError("--from judges manifests without a cluster, and none are given", "Name them with -f.")
@@ -227,7 +228,7 @@ def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: boo
 
 
 def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...]:
-    """The finding codes that --only and --area ask for; none where neither is given."""
+    """The finding codes that --only and --area request; none without both."""
     if not areas:
         return tuple(only)
     from ..registry import codes_of
@@ -236,7 +237,7 @@ def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...
 
 
 def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
-    """Which checks are made."""
+    """The checks that the flags select."""
     from ..checking import Gate
     from ..registry import chosen
     from ..symptoms import Symptom, codes_of
@@ -245,13 +246,13 @@ def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))
 
 
-# The answers of ``check``: of a cluster, or what was read of it earlier; of manifests alone; the tables it goes by.
+# Results of ``check``: of a cluster, or of an earlier snapshot; of manifests alone; the knowledge tables.
 
 
 def answered(
     request: CheckRequest, checks: Sequence[UpgradeCheck], wish: CheckWish, around: CommandContext
 ) -> tuple[ClusterSession, CheckPlan]:
-    """Since when changes are told depends on when the cluster was observed, so that `wish` does not say it yet.
+    """Run the check. `scope` is without a time for changes, because that depends on the time of the observation.
 
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
@@ -281,11 +282,11 @@ def answered(
 def earlier(
     request: CheckRequest, checks: Sequence[UpgradeCheck], wish: CheckWish, around: CommandContext
 ) -> SavedResult | None:
-    """What --since names: a check that was saved, or the same one of what was read earlier, where what changed before
-    is not compared, and EKS has nothing to look at anew; None without it.
+    """The result for --since: a saved check, or the same check of an earlier snapshot, without earlier changes and
+    without a refresh of insights; None without the flag.
 
     Raises:
-        BaselineError: it is neither.
+        BaselineError: the file is neither.
     """
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.model.api_objects import UPGRADE_CHECK
@@ -305,9 +306,10 @@ def earlier(
 
 
 def _refresh(session: ClusterSession, around: CommandContext) -> None:
-    """
+    """Refresh the insights of EKS.
+
     Raises:
-        AwsError: it may not be asked for.
+        AwsError: IAM does not allow it.
     """
     from kubectl_eksdoc.aws.upgrades import InsightRefresh
     from kubectl_eksdoc.model.kinds import Unknown
@@ -333,7 +335,7 @@ def tables_of(request: CheckRequest) -> Tables:
 
 
 def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
-    """Of any code of ``check``, also of those that are not judged now. Raises SuppressionsError."""
+    """Rules for any code of ``check``, also for codes that are not checked now. Raises SuppressionsError."""
     if not request.suppressions:
         return ()
     from kubectl_eksdoc.host.check_files import read_suppressions
@@ -343,14 +345,15 @@ def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
     return read_suppressions(request.suppressions, known_codes())
 
 
-# Manifests without a cluster. It imports only what judges them, as a gate in CI has to be fast.
+# Manifests without a cluster. It imports only what that needs, because a gate in CI has to be fast.
 
 
 def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer:
-    """
+    """Check manifests alone.
+
     Raises:
-        UsageError: a file is not there, no way leads to the target, or there is no such output format.
-        SuppressionsError: what --suppressions names cannot be used.
+        UsageError: a file does not exist, there is no path to the target, or the output format is unknown.
+        SuppressionsError: the file of --suppressions cannot be used.
     """
     from kubectl_eksdoc.amazon.versions import NoPath, in_words
     from kubectl_eksdoc.host.manifest_files import read_manifests
@@ -381,7 +384,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         tables=tables_of(request),
     )
     again = (("--target", in_words(found.target)), *(each for each in request.again if each[0] != "--target"))
-    # What the control plane refuses today it refuses after its step, too: here all has to be fixed before.
+    # An API that the control plane refuses now is refused after its step, too: everything has to be fixed before.
     checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
     plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
     around.note(identity_line(cluster, around.now()))
@@ -390,9 +393,10 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
 
 
 def shown_tables(words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    """
+    """Print the knowledge tables.
+
     Raises:
-        UsageError: it is asked for in another form than a table.
+        UsageError: another format than a table is requested.
     """
     from ..plan import tables
     from ..report.formats import TablesReport

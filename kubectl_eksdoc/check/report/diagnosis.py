@@ -1,4 +1,4 @@
-"""What may cause a symptom: five lines for the likeliest, one for each that is next."""
+"""Diagnosis of a symptom in the report: five lines for the likeliest cause, one line for each of the next."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:  # manifests alone have no symptoms
     from ..symptoms import Suspect, SymptomDiagnosis
 
 _MOST = 4
-"""Suspects after the first that a page shows."""
+"""Suspects that a page shows after the first."""
 _UNKNOWN = 3
 _COMMAND = MARGIN
-"""What a line of `five` begins with that is to be pasted."""
+"""The beginning of a line of `five_lines` that is a command."""
 _TOOLS = ("kubectl ", "aws ")
 
 
@@ -39,7 +39,7 @@ def diagnosis(found: SymptomDiagnosis, full: bool) -> Iterator[Section]:
 
 
 def five(suspect: Suspect) -> Iterator[str]:
-    """Most likely, on what, because, do, undo: also what a ticket says."""
+    """The lines Most likely, On, Because, Do and Undo; also for tickets."""
     where = f"{suspect.subject.kind} {suspect.subject}"
     yield f"Most likely: {suspect.what} ({suspect.code})"
     yield f"On: {where}, {suspect.severity.value}"
@@ -54,7 +54,7 @@ def five(suspect: Suspect) -> Iterator[str]:
 
 
 def pasted(line: str) -> tuple[str, str]:
-    """Of a line of `five`: what is said, and the command behind it."""
+    """The text of a line of `five_lines`, and the command in it."""
     if line.startswith(_COMMAND):
         return "", line.strip()
     undo = line.removeprefix(UNDO)
@@ -62,7 +62,7 @@ def pasted(line: str) -> tuple[str, str]:
 
 
 def _lines(texts: Iterable[str], indent: int) -> Iterator[Line]:
-    """What is to be pasted stays on one line."""
+    """Commands stay on one line."""
     return (Line(text, indent, whole=text.startswith((_COMMAND, UNDO))) for text in texts)
 
 
@@ -76,7 +76,7 @@ def _next(others: tuple[Suspect, ...], full: bool) -> Iterator[Line | str]:
 
 
 def _not_known(found: Finding) -> str:
-    """With what is missing, unless the message names it already."""
+    """The message, with the missing data unless the message contains it."""
     missing = f" (missing: {found.missing})" if found.missing and found.missing not in found.message else ""
     return f"? {found.message}{missing}"
 

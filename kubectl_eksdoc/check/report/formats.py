@@ -1,4 +1,4 @@
-"""A check on one page: the verdict, what decides, the areas, and the upgrade steps; and as a result of each format."""
+"""Formats of an upgrade check: terminal, Markdown, HTML, JUnit and SARIF; and the report of the knowledge tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from . import verdict
 from .diagnosis import diagnosis, five, pasted
 from .verdict import areas, blind, deciding, in_line, later, others
 
-if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
+if TYPE_CHECKING:  # a check of manifests alone has no comparison and no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
 
     from ..changed_since import RecentChanges
@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no ste
 
 @frozen
 class CheckReport(CommandReport):
-    """`since`: beside an earlier check, None where none was given."""
+    """`since`: the comparison with an earlier check, None without one."""
 
     of = "a check"
 
@@ -89,7 +89,7 @@ class CheckReport(CommandReport):
         return [(each.finding, each.by) for each in self.plan.suppressed]
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """What somebody must look at; `full`: all of it, all evidence."""
+        """The sections of the report; `full`: all findings with all evidence."""
         plan, observed = self.plan, self.cluster.observed_at
         yield Head(verdict.in_short(plan))
         yield screen.section(self.since, observed, full, self.tool_version)
@@ -105,14 +105,14 @@ class CheckReport(CommandReport):
         yield Lines("Suppressed", list(self._suppressed(full)))
         yield Points("Suppressions that are out of date", plan.notes)
         yield _whole_way(plan) if full else _way(plan)
-        # With how much of that there is.
+        # The foot contains the number of findings that block nothing.
         found = () if self.plan.diagnosis is not None else verdict.blocking_nothing(self.plan)
         verb = "blocks" if len(found) == 1 else "block"
         more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
         yield Foot(f"Nothing is changed. {more}Everything: -o wide; for a program: -o json")
 
     def _judged(self) -> Iterator[Section]:
-        """What decides, the areas, and the findings by the step that waits for them."""
+        """The top causes, the areas, and the findings by the step that waits for them."""
         plan, mark = self.plan, screen.marking(self.since)
         if plan.diagnosis is None:
             yield deciding(plan, mark)
@@ -123,7 +123,7 @@ class CheckReport(CommandReport):
         yield Findings(verdict.blocking_nothing(plan), " that block nothing", mark=mark)
 
     def _suppressed(self, full: bool) -> Iterator[Line]:
-        """All with reason and last day, or how many."""
+        """All suppressed findings with reason and last day, or their number."""
         if self.suppressed and not full:
             yield flush(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them")
             return
@@ -147,8 +147,8 @@ class CheckReport(CommandReport):
         return page(CheckPage(self.plan, self.options, self.tool_version), self.since, look)
 
     def suites(self) -> Iterator[tuple[str, Sequence[Case]]]:
-        """Of each area. A code that several checks find is one case, or one for each manifest that was read. What is
-        not known has one, too, where it may hide what was asked for."""
+        """The cases of each area. A code that several checks find is one case, or one for each manifest that was read.
+        An unknown finding that may hide a requested one has a case, too."""
         plan = self.plan
         for area in Area:
             judged = plan.in_area(area)
@@ -166,8 +166,8 @@ class CheckReport(CommandReport):
             yield self._case(code, judged, file)
 
     def _case(self, code: Code, judged: Sequence[JudgedFindings], file: Subject | None = None) -> Case:
-        """Where a command that is summed up could not be had, that it is unknown is told with each of its codes: none
-        of them was judged. So what is about no `file` is told with each of them."""
+        """A summarized command that failed is an unknown finding in the case of each of its codes: none was judged. In
+        the same way, findings that are about no `file` are in the case of each file."""
         counts, may_be = self.plan.counts, self.plan.wish.accepted
 
         def fits(each: Finding) -> bool:
@@ -175,7 +175,7 @@ class CheckReport(CommandReport):
 
         found = [each for one in judged for each in one.findings if fits(each)]
         counting = [each for each in found if counts(each)]
-        # Of a check of several codes the first stands for the whole.
+        # In a check of several codes, the first one stands for the complete command.
         wholes = (one for one in judged if code in one.check.codes[1:])
         unjudged = [e for one in wholes for e in one.findings if e.code == one.check.codes[0] and counts(e)]
         unknown = [each for each in (*counting, *unjudged) if each.status is Status.UNKNOWN]
@@ -221,7 +221,7 @@ _MOST = 15
 
 
 def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
-    """`now`: the moment of the observation."""
+    """`now`: the time of the observation."""
     kept = found.changes if full else found.changes[:_MOST]
     columns = columns_of("AT", number_column("AGO", 1), text_column("WHAT", 24, 2))
     rows = [
@@ -238,7 +238,7 @@ def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
 
 
 _MOST_LINES = 2
-"""Of a phase, where not all is asked for and the page has causes to show."""
+"""Lines of a phase, in a short report whose page has causes to show."""
 
 
 def _titled(plan: CheckPlan, step: UpgradeStep) -> str:
@@ -247,7 +247,7 @@ def _titled(plan: CheckPlan, step: UpgradeStep) -> str:
 
 
 def _way(plan: CheckPlan) -> Section:
-    """A few lines for each phase. What prepares is alike for all clusters."""
+    """A few lines for each phase. The prepare phase gets one line, because it is the same for all clusters."""
 
     def lines(look: Look) -> Iterator[str]:
         for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
@@ -266,7 +266,7 @@ def _way(plan: CheckPlan) -> Section:
 
 
 def _whole_way(plan: CheckPlan) -> Section:
-    """With a line for each phase; nothing where no checklist was made."""
+    """All steps with a line for each phase; empty without a checklist."""
     lines: list[Line] = []
     for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
         lines.append(Line(phase.value, tone=Tone.FAINT, whole=True))
@@ -288,7 +288,7 @@ def _details(step: UpgradeStep) -> Iterator[Line]:
         yield as_it_is(step.verify, 9)
 
 
-# The tables by which an upgrade is judged, with their age: a line for each, or on a wide page each row.
+# The tables behind the checks, with their age: a line for each, or on a wide page each row.
 
 
 @frozen
@@ -343,11 +343,11 @@ class TablesReport(Report):
         return f"{max(0, (self.today - read).days)}d"
 
 
-# ``-o markdown``: a check for a ticket or a pull request: verdict, areas, findings folded away, the way with boxes.
+# ``-o markdown``: a check for a ticket or a pull request: verdict, areas, folded findings, steps with checkboxes.
 
 
 def ticket(plan: CheckPlan, since: ResultComparison | None, tool_version: str, look: Look) -> str:
-    """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
+    """With headings from the second level, to be placed below another title; short enough for GitHub."""
     return markdown.fitting(lambda most: markdown.signed(list(_lines(plan, since, tool_version, most)), look))
 
 
@@ -389,7 +389,7 @@ def _findings(found: Sequence[Finding], most: int) -> list[str]:
 
 
 def _finding(found: Finding) -> list[str]:
-    """Its line is the summary that opens."""
+    """The finding as a foldable summary."""
     summary = (
         f"{SIGNS[found.status][0]} {found.severity.value} {found.code.name}: {found.subject.kind} {found.subject}:"
         f" {found.message}"
@@ -413,7 +413,7 @@ def _checklist(plan: CheckPlan) -> list[str]:
 
 
 def _step(plan: CheckPlan, step: UpgradeStep) -> list[str]:
-    """A box, and below it why, how, and when it is done."""
+    """A checkbox, and below it the reason, the commands, and when it is done."""
     waits = verdict.waits(plan, step)
     head = f"- [ ] {step.number}\\. {escape(step.title)}" + (f" **({escape(waits)})**" if waits else "")
     lines = [head, "", f"  Why: {escape(verdict.why(step))}"]
@@ -434,7 +434,7 @@ def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
     if not found.suspects:
         lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
     else:
-        # Only the first is the likeliest; what is to be pasted is code.
+        # Only the first suspect is the likeliest; commands are formatted as code.
         lines = []
         for number, of in enumerate(found.suspects[:most], 1):
             first, *rest = five(of)

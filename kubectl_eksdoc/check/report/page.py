@@ -1,4 +1,4 @@
-"""The page from its head to its foot: the answer first, what stands against it, the steps, what it rests on."""
+"""HTML page of an upgrade check: the verdict first, then blockers, upgrade steps, and the data behind them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:
     tool = f"kubectl eksdoc {shown.tool_version}"
     top = put(route(shown), origin(cluster, tool))
     name = f"Upgrade check of {called(cluster)}"
-    # Where something hurts, its likely causes come next, and not the areas.
+    # With a symptom, its possible causes come next instead of the areas.
     areas = () if shown.plan.diagnosis is not None else (_lights(shown), _deciding(shown))
     return framed(
         name,
@@ -87,7 +87,7 @@ def _sections(shown: CheckPage, since: ResultComparison | None) -> Iterator[Sect
     yield Section("judged", "What was judged", "What was judged, and by what", judged(shown))
 
 
-# The first screen: the answer, what stands before which step, and the areas as a traffic light in signs and words.
+# The first screen: the verdict, what blocks which step, and the areas as a traffic light in symbols and words.
 
 
 _GATES = {
@@ -98,7 +98,7 @@ _GATES = {
 
 
 def route(shown: CheckPage) -> Html:
-    """``1.33 → 1.34``, large."""
+    """The upgrade path ``1.33 → 1.34`` in large type."""
     way = shown.plan.facts.way
     versions = [el("b", in_words(each)) for each in dict.fromkeys((way.now, *way.steps))]
     assumed = el("span", f" ({way.told_by})", class_="soft") if way.assumed else ""
@@ -138,7 +138,7 @@ def _gate(shown: CheckPage, gate: Gate) -> Html:
 
 
 def _deciding(shown: CheckPage) -> Html:
-    """What the next step waits for first, and with which command to begin."""
+    """The causes that the next step waits for first, each with its first command."""
     plan = shown.plan
     rows = [
         el(
@@ -169,14 +169,14 @@ def _light(part: AreaPart) -> Html:
               class_=tone)  # fmt: skip
 
 
-# Where something hurts: what may cause it, the likeliest first, and what has changed since a moment.
+# Diagnosis of a symptom: possible causes, the likeliest first, and recent changes.
 
 
 _MOST_SHOWN = 200
 
 
 def causes(plan: CheckPlan) -> Html:
-    """Nothing where no symptom was named."""
+    """Empty without a symptom."""
     found = plan.diagnosis
     if found is None:
         return Html("")
@@ -193,7 +193,7 @@ def causes(plan: CheckPlan) -> Html:
 
 
 def changes(plan: CheckPlan) -> Html:
-    """Nothing where nobody asked."""
+    """Empty where no changes were requested."""
     found = plan.changes
     if found is None:
         return Html("")
@@ -204,7 +204,7 @@ def changes(plan: CheckPlan) -> Html:
     return lines([table(columns, rows) or el("p", "Nothing that still shows."), left, unread])
 
 
-# The upgrade steps as a checklist whose boxes a reader ticks, on the screen or on paper.
+# The upgrade steps as a checklist with boxes to tick, on the screen or on paper.
 
 
 _MOST_LINKS = 15
@@ -213,7 +213,7 @@ _HINT = "Nothing is stored: ticks last as long as the page stays open. On paper 
 
 
 def checklist(shown: CheckPage) -> Html:
-    """With a heading for each phase; nothing where no checklist was made."""
+    """With a heading for each phase; empty without a checklist."""
     parts = [
         put(
             el("h3", f"{phase.value[:1].upper()}{phase.value[1:]}"),
@@ -242,7 +242,7 @@ def _step(shown: CheckPage, step: UpgradeStep) -> Html:
 
 
 def _links(shown: CheckPage, step: UpgradeStep) -> Iterator[Html]:
-    """To what is to be mended first, and to the drain of the nodes that it is about."""
+    """Links to the findings to fix first, and to the drains of the step's nodes."""
     waiting = shown.plan.waiting(step)
     if waiting:
         kept = waiting[:_MOST_LINKS]
@@ -257,15 +257,15 @@ def _links(shown: CheckPage, step: UpgradeStep) -> Iterator[Html]:
         yield el("p", "What its drain would do: ", put(*(drains or every), between=", "), ".")
 
 
-# What an auditor wants besides: which checks were made and how each ended, what was read, what was asked for, what was
-# accepted, and what became of findings since an earlier answer.
+# Data for audits: which checks were made and their results, what was read, what was requested, which findings are
+# suppressed, and how findings have changed since an earlier check.
 
 
 _MOST_SUPPRESSED = MOST_ALIKE * 10
 
 
 def accepted(plan: CheckPlan) -> Html:
-    """Nothing where nothing is suppressed and no decision is out of date."""
+    """Empty where nothing is suppressed and no suppression is out of date."""
     columns = columns_of("FINDING", "REASON", "UNTIL", Column("WHERE", drop=1))
     rows: list[Row] = [
         [
@@ -284,11 +284,11 @@ def accepted(plan: CheckPlan) -> Html:
 
 
 _OPEN = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.FIXED)
-"""What somebody must see without a click."""
+"""Changes that are visible without a click."""
 
 
 def beside(since: ResultComparison | None) -> Html:
-    """Nothing where no earlier answer was given."""
+    """Empty without an earlier result."""
     if since is None:
         return put()
     said = (el("p", remark, class_="note") for remark in screen.remarks(since))
@@ -322,7 +322,7 @@ def judged(shown: CheckPage) -> Html:
     return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
 
 
-# How the page looks, beyond what all pages have.
+# Style of the page, in addition to the common style.
 
 
 STYLE = (

@@ -1,4 +1,4 @@
-"""A check as ``-o json`` and ``-o yaml`` print it."""
+"""JSON and YAML result of an upgrade check, as ``-o json`` and ``-o yaml`` print it."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class _Way(Printed):
     steps: tuple[_Minor, ...]
     """Every version that the control plane goes through; none where it is at the target."""
     told_by: Text
-    """Who says where the control plane is."""
+    """The source of the control plane's version."""
     assumed: bool
-    """Nobody does, and it is taken from the newest kubelet."""
+    """The version has no source, and is that of the newest kubelet."""
 
     @classmethod
     def of(cls, facts: UpgradePath) -> _Way:
@@ -64,7 +64,7 @@ class _Check(Printed):
     codes: Annotated[tuple[Code, ...], Meta(min_length=1)]
     area: Area
     gate: Gate | None
-    """The step of the upgrade that waits for it; null: none does."""
+    """The step of the upgrade that waits for it; null: no step does."""
     status: Status
 
     @classmethod
@@ -73,7 +73,7 @@ class _Check(Printed):
 
 
 class _Waiting(Printed):
-    """A finding, by what it is of."""
+    """A finding, with its subject."""
 
     called = {"code": "code.name"}
 
@@ -83,14 +83,14 @@ class _Waiting(Printed):
 
 
 class _RuleSource(Printed):
-    """A document, and how sure it is."""
+    """A document, and its confidence."""
 
     document: Text
     confidence: Confidence
 
 
 class _StepForm(Printed):
-    """How it is done where that tool manages what it changes."""
+    """The step for users of a tool that manages the resource."""
 
     tool: Text
     text: Text
@@ -110,19 +110,19 @@ class _Step(Printed):
     """One after the other; none where only people can do it."""
     done_when: Text | None
     verify: Text | None
-    """The command that shows it."""
+    """The command that verifies it."""
     gate: Gate | None
-    """Whose findings it waits for."""
+    """The gate whose findings it waits for."""
     waits_for: tuple[_Waiting, ...]
-    """Findings to be fixed before."""
+    """Findings to be fixed before it."""
     source: _RuleSource | None
-    """Where the rule is from, null where it is an advice."""
+    """The source of the rule, null for advice."""
     forms: tuple[_StepForm, ...]
-    """In place of the commands, where another tool manages what it changes."""
+    """Used instead of the commands, where another tool manages the resource."""
 
 
 class _Suspect(Printed):
-    """What may cause it, what to do, and how to undo that."""
+    """A possible cause, its remedy, and the rollback."""
 
     what: Text
     code: Text
@@ -146,28 +146,28 @@ class _Diagnosis(Printed):
 
 
 class _Change(Printed):
-    """Something that has changed."""
+    """A recent change."""
 
     at: Moment
     subject: SubjectResult
     what: Text
     source: Text
-    """Who reports it: nodes, pods, revisions, events, EKS."""
+    """What shows it: nodes, pods, revisions, events, EKS."""
 
 
 class _Cause(Printed):
-    """What findings come from: one API, one node group, one workload, one answer that is missing."""
+    """The root cause of findings: one API, one node group, one workload, one missing answer."""
 
     subject: SubjectResult
     severity: Severity
     status: Literal["fail", "unknown"]
     gate: Gate | None
-    """The first step that waits for one of its findings; null: none does."""
+    """The first step that waits for one of its findings; null: no step does."""
     because: Text
     do: RemedyResult
-    """What to begin with."""
+    """The first remedy."""
     findings: tuple[_Waiting, ...]
-    """Those that count, worst first."""
+    """The findings that count, worst first."""
 
     @classmethod
     def of(cls, facts: tuple[plan.CheckPlan, RootCause]) -> _Cause:
@@ -191,30 +191,30 @@ class CheckResult(CommandResult):
 
     kind: Literal["UpgradeCheck"]
     recognised: Text | None
-    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    """How AWS was verified to describe the cluster that was read; null: AWS is unknown."""
     verdict: Text
     way: _Way
     aws: Text | None
-    """Why nothing of AWS is known; null: it is."""
+    """Why AWS is unknown; null: it is known."""
     gates: tuple[_AtGate, ...]
-    """How many causes wait to be fixed, or to be known, before each step."""
+    """How many causes have to be fixed, or to be known, before each step."""
     causes: tuple[_Cause, ...]
-    """What the findings that count come from: what the next step waits for first, then the worst."""
+    """Root causes of the findings that count: those that the next step waits for first, then the worst."""
     checks: tuple[_Check, ...]
-    """What was judged, and how it came out at worst."""
+    """The checks that were made, with their worst status."""
     checklist: tuple[_Step, ...]
-    """The upgrade, step by step; empty where only a part of it was asked for."""
+    """The upgrade steps; empty where only a part of the upgrade was checked."""
     diagnosis: _Diagnosis | None
-    """What may cause the symptom that was named, null where none was."""
+    """Possible causes of the requested symptom, null without one."""
     changed_since: Moment | None
-    """From when on changes are listed, null where nobody asked."""
+    """The time since which changes are listed, null if not requested."""
     changes: tuple[_Change, ...]
-    """What has changed since, the newest first."""
+    """The changes since then, the newest first."""
     changes_unread: Texts
-    """Clauses about changes that were not looked for, or could not be."""
+    """Clauses about changes that were not requested, or could not be read."""
     since: SinceResult | UnsetType
     suppressed: tuple[_Suppressed, ...]
-    """Findings that do not count, by a decision with a reason and a last day."""
+    """Findings that do not count, because of a suppression with a reason and a last day."""
     notes: Texts
     """Sentences about suppressions that have expired, or match nothing."""
     findings: tuple[_Finding, ...]

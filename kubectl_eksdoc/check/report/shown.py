@@ -1,4 +1,4 @@
-"""What of a check its page shows, in which order, and under which anchors: thousands of equal findings are counted."""
+"""Findings, unknown answers and drains on the HTML page of a check; similar findings beyond a limit are counted."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ from .verdict import (
 )
 
 MOST_ALIKE = 12
-"""Findings of one code and status in an area that the page shows; of more than these nobody reads each."""
+"""Findings of one code and status in an area that the page shows; users do not read more of them."""
 
 LONGEST_NAME = 120
-"""Characters of what a finding is about: some are about hundreds of nodes."""
+"""Characters of the subject of a finding: some findings are about hundreds of nodes."""
 
 
 class CountedFindings(NamedTuple):
-    """Findings of one code and status that are only counted."""
+    """Findings of one code and status that are counted and not shown."""
 
     code: Code
     status: Status
@@ -76,7 +76,7 @@ class CountedFindings(NamedTuple):
 
 @frozen
 class CheckPage(CachedProperties):
-    """What is found out of the plan is found out once."""
+    """The data of the page; values derived from the plan are computed once."""
 
     plan: CheckPlan
     options: Mapping[str, object]
@@ -84,12 +84,12 @@ class CheckPage(CachedProperties):
 
     @cached_property
     def parts(self) -> tuple[AreaPart, ...]:
-        """In the order of the areas."""
+        """All areas, in their order."""
         return area_parts(self.plan)
 
     @cached_property
     def worst_first(self) -> tuple[AreaPart, ...]:
-        """Those in which something was looked at."""
+        """The areas with checks, the worst first."""
         seen = (part for part in self.parts if part.judged)
         return tuple(sorted(seen, key=lambda part: (part.light.value, _rank(part))))
 
@@ -99,7 +99,7 @@ class CheckPage(CachedProperties):
 
     @cached_property
     def anchors(self) -> Mapping[Finding, str]:
-        """Of the findings that are shown."""
+        """Anchors of the findings that are shown."""
         kept = (found for part in self.worst_first for found in few((*part.counting, *part.others))[0])
         return {found: f"finding-{number}" for number, found in enumerate(dict.fromkeys(kept), 1)}
 
@@ -113,26 +113,26 @@ class CheckPage(CachedProperties):
 
     @cached_property
     def group_anchors(self) -> Mapping[str, str]:
-        """Of the node groups that the drain's section speaks of; nodes without one have the name ""."""
+        """Anchors of the node groups in the drain's section; nodes without a group have the name ""."""
         if self.drain is None:
             return {}
         names = dict.fromkeys(target.node.group for target in self.drain.targets)
         return {name: f"drain-{number}" for number, name in enumerate(names, 1)}
 
     def link(self, found: Finding) -> str:
-        """The anchor of what tells of `found`: itself, or its area where it is only counted."""
+        """The anchor of the finding itself, or of its area where it is only counted."""
         return self.anchors.get(found) or next(
             (part.anchor for part in self.worst_first if found in part.counting), "findings"
         )
 
 
 def about(found: Finding) -> str:
-    """What it is about, in a line however many names that has."""
+    """The subject of the finding in one line, cut to the maximum length."""
     return cut(f"{found.subject.kind} {found.subject}", LONGEST_NAME, Look())
 
 
 def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding], list[CountedFindings]]:
-    """The first `most` of each code and status, and how many more there are; one more is shown rather than counted."""
+    """The first `limit` of each code and status, and the number of the others. A single further one is shown, too."""
     alike: dict[tuple[str, Status], list[Finding]] = defaultdict(list)
     every = list(found)
     for each in every:
@@ -149,16 +149,16 @@ def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding]
 
 
 def _rank(part: AreaPart) -> Sequence[int]:
-    """Smaller for worse: by the worst severity, and by how much of it there is."""
+    """Smaller for worse: by the number of findings of each severity."""
     severities = Counter(each.severity for each in part.fails or part.unknown)
     return [-severities[severity] for severity in Severity]
 
 
-# The replacement of the nodes as the check has planned it: by node group, over time, and what its budgets allow.
+# The replacement of the nodes as the check has planned it: by node group, over time, and with budget headroom.
 
 
 MOST_BUDGETS = 40
-"""Budgets of which a page shows the headroom; the worst come first."""
+"""Budgets whose headroom a page shows; the worst come first."""
 _MOST_NAMES = 8
 
 _PLAN = "kubectl eksdoc drain plan "
@@ -169,7 +169,7 @@ _HOW = (
 
 
 def drain(shown: CheckPage) -> Html:
-    """Nothing where nothing is to be drained, or no plan was made."""
+    """Empty where there is nothing to drain, or no plan."""
     view = shown.drain
     if view is None:
         return Html("")
@@ -218,7 +218,7 @@ def _group(view: DrainView, name: str, anchor: str) -> Row:
 
 
 def _standing(targets: Sequence[DrainTarget]) -> Cell:
-    """Of a group: all, some or none can be emptied."""
+    """Whether all, some or no nodes of a group can be drained."""
     drained = sum(target.order > 0 for target in targets)
     if drained == len(targets):
         sign, tone = SIGNS_GOOD
@@ -234,7 +234,7 @@ def _budgets(view: DrainView) -> Html:
 
 
 def _own_pages(shown: CheckPage) -> Html:
-    """By the commands of the checklist, so that they lead to the same cluster."""
+    """The plan commands of the checklist, which are directed to the same cluster."""
     plans = dict.fromkeys(
         f"{line} -o html"
         for step in shown.plan.checklist
@@ -247,8 +247,8 @@ def _own_pages(shown: CheckPage) -> Html:
     return el("div", el("p", said), command_list(list(plans)), class_="card")
 
 
-# The findings, area by area and the worst first: what is so in a line, what to do below it, evidence folded; and what
-# is not known, and which right or fact is missing: what could not be judged is not taken as fine.
+# The findings by area, the worst first: a line for each, with its remedy below and its evidence folded; and unknown
+# answers with the missing right or fact, which are no passes.
 
 
 BAD, OPEN, GOOD = ("✗", "bad"), ("?", "open"), ("✓", "good")
@@ -262,18 +262,18 @@ LIGHTS = {
     AreaLight.FINE: ("✓", "good", "all that was checked is fine"),
     AreaLight.UNSEEN: ("–", "unseen", "not checked"),
 }
-"""Of each its sign, its class, and what it means."""
+"""The symbol, the CSS class, and the meaning of each light."""
 
 
 _LONGEST = 400
-"""Characters of a message in one line of the list; below it stands all of it."""
+"""Characters of a message in one line of the list; the full text is below it."""
 _MOST_EVIDENCE = 25
 _MOST_NODES = 6
 _STATUS = {Status.FAIL: "fail", Status.UNKNOWN: "are not known", Status.PASS: "block nothing"}
 
 
 def findings(shown: CheckPage) -> Html:
-    """Areas in which all is fine are named, too."""
+    """All checked areas, also those without findings."""
     return lines(_area(shown, part) for part in shown.worst_first)
 
 
@@ -300,16 +300,16 @@ def _cards(shown: CheckPage, found: Sequence[Finding]) -> Iterator[Html]:
 
 def _inside(shown: CheckPage, found: Finding) -> Html:
     name = f"{found.subject.kind} {found.subject}"
-    too_long = len(name) > LONGEST_NAME or len(found.message) > _LONGEST  # for the line above
+    too_long = len(name) > LONGEST_NAME or len(found.message) > _LONGEST  # the line above is cut
     kept, left = found.evidence[:_MOST_EVIDENCE], len(found.evidence[_MOST_EVIDENCE:])
     evidence = bullets([*kept, *([f"and {left} more (in -o json)"] if left else [])], "evidence")
-    # Its code, how bad it is, and what waits for it.
+    # Its code, its severity, and the step that waits for it.
     waits = "blocks nothing"
     if found.status is not Status.PASS:
         gate = shown.gate_of(found)
         done = "to be known" if found.status is Status.UNKNOWN else "to be fixed"
         waits = "no step waits for it" if gate is None else f"{done} {check_verdict.before(shown.plan, gate)}"
-    # Of a finding about drains: which nodes it keeps from being emptied, as the drain's plan has it.
+    # For a drain finding: the nodes that it keeps from being drained, by the plan of the drain.
     drains = found.status is not Status.PASS and found.code in Code.of_area("drain")
     nodes = shown.drain.holds_up(found) if drains and shown.drain is not None else ()
     link = el("a", "the replacement of the nodes", href="#drain")
@@ -329,17 +329,17 @@ def _inside(shown: CheckPage, found: Finding) -> Html:
     return el("div", lines(parts), id=shown.anchors.get(found, False))
 
 
-# What is not known.
+# Unknown answers.
 
 
 _MOST_ROWS = 100
-"""Rows: what lacks the same for the same reason is one."""
+"""Rows: answers with the same missing data and the same reason share one."""
 _MOST_REASONS = 3
-"""Of one code for want of one thing, with a row of their own; the rest is counted in one more."""
+"""Rows for the reasons of one code and missing data; further reasons are counted in one more row."""
 
 
 def unknown(shown: CheckPage) -> Html:
-    """Nothing where all is known."""
+    """Empty where everything is known."""
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
     groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
@@ -351,7 +351,7 @@ def unknown(shown: CheckPage) -> Html:
 
 
 def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
-    """The one reason for many answers is said once."""
+    """The common reason of many unknown answers, once."""
     eks = shown.plan.facts.eks
     if not isinstance(eks, Unknown):
         return Html("")
@@ -362,7 +362,7 @@ def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
 
 
 def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
-    """By what is lacking, and by the reason."""
+    """Groups by missing data, and by reason."""
     lacks: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
     for each in found:
         lacks[each.code.name, each.missing][_reason(each)].append(each)
@@ -375,7 +375,7 @@ def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def _reason(found: Finding) -> str:
-    """The same of several things: without the name of what it is about."""
+    """The message without the subject's name, to compare findings about several subjects."""
     return found.message.replace(str(found.subject), "").replace(found.subject.name, "")
 
 

@@ -1,4 +1,4 @@
-"""The verdict of a check, what stands before which step, and why, in sentences."""
+"""Verdict of an upgrade check in sentences: what blocks which step and why, root causes, and areas."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def before(plan: CheckPlan, gate: Gate | None) -> str:
-    """Which step waits: ``before the nodes' step``."""
+    """The step that waits: ``before the nodes' step``."""
     if gate is None:
         return "that no step waits for"
     if gate is Gate.BEFORE_CONTROL_PLANE and _no_upgrade(plan):
@@ -59,15 +59,15 @@ def before(plan: CheckPlan, gate: Gate | None) -> str:
 
 
 def in_short(plan: CheckPlan) -> str:
-    """The first lines: which way, may it be gone, and what stands against it."""
+    """The first lines: the upgrade path, whether the upgrade can go on, and what blocks it."""
     if plan.diagnosis is not None:
         return symptom(plan.diagnosis)
     return f"{way(plan)} {verdict(plan).text}{suppressed(plan)}{left_out(plan)}"
 
 
 class Verdict(NamedTuple):
-    """`head` is the answer, `rest` what it rests on, with what joins them. `against`: whether something is in the way
-    of the next step, be it only that it is not known."""
+    """`headline`: the answer; `explanation`: with the punctuation before it. `is_blocked`: whether the next step is
+    blocked, also if only by unknown findings."""
 
     head: str
     rest: str
@@ -79,17 +79,17 @@ class Verdict(NamedTuple):
 
 
 def suppressed(plan: CheckPlan) -> str:
-    """With a space before; "" where none is."""
+    """A sentence with a space before it; "" where nothing is suppressed."""
     return f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
 
 
 def left_out(plan: CheckPlan) -> str:
-    """With a space before; "" where all was asked."""
+    """A sentence with a space before it; "" where AWS was not left out."""
     return f" {plan.facts.eks.why}." if plan.wish.no_aws and isinstance(plan.facts.eks, Unknown) else ""
 
 
 def partly(plan: CheckPlan) -> str:
-    """That this is no answer to whether the cluster may be upgraded; "" where it is one."""
+    """A sentence that this is only a partial check; "" for a complete one."""
     if plan.wish.whole:
         return ""
     gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
@@ -104,7 +104,7 @@ def partly(plan: CheckPlan) -> str:
 
 
 def symptom(found: SymptomDiagnosis) -> str:
-    """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
+    """Without a statement whether the cluster can be upgraded: only the data for the symptom was read."""
     unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""
     causes = counted(len(found.suspects), "possible cause") if found.suspects else "no cause found"
     seen = any(each.now for each in found.suspects) or not found.suspects
@@ -112,11 +112,11 @@ def symptom(found: SymptomDiagnosis) -> str:
 
 
 _LATENT = " Nothing shows that any of this hurts now: what has changed (--changed-since) tells whether the time fits."
-"""The likeliest of what lies in wait is no proof: somebody would mend the wrong thing, and wait."""
+"""A likely but latent cause is no proof: without the note a user might fix the wrong thing, and wait."""
 
 
 def way(plan: CheckPlan) -> str:
-    """From where to where."""
+    """The upgrade path in a sentence."""
     found = plan.facts.way
     if _no_upgrade(plan):
         return f"Nothing to upgrade: the manifests were checked against Kubernetes {in_words(found.now)}."
@@ -127,28 +127,28 @@ def way(plan: CheckPlan) -> str:
 
 
 def _no_upgrade(plan: CheckPlan) -> bool:
-    """Of manifests alone, which are to be applied to a version, be it the one that is there."""
+    """Whether only manifests are checked, for a version that may be the present one."""
     return plan.facts.cluster.source is Source.FILE and not plan.facts.way.steps
 
 
 def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
-    """``8 causes and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
+    """``8 causes and 1 unknown``, "" where nothing blocks the step; None: causes that block no step."""
     return causes(plan.at[gate])
 
 
 def causes(found: Iterable[RootCause]) -> str:
-    """Of what fails, and of what is only not known."""
+    """The numbers of failures and of unknown answers in words."""
     fails, unknown = figures(found)
     return joined([*([counted(fails, "cause")] if fails else []), *([f"{unknown} unknown"] if unknown else [])])
 
 
 def cause(of: RootCause) -> str:
-    """``API policy/v1beta1``."""
+    """The name of a cause: ``API policy/v1beta1``."""
     return f"{of.subject.kind} {of.subject}"
 
 
 def because(plan: CheckPlan, of: RootCause) -> str:
-    """What is so; of another object than the cause is called by, which one."""
+    """The message of the cause, with the name of its object where the cause is another object."""
     if of.subject == AWS and isinstance(plan.facts.eks, Unknown):
         return f"{plan.facts.eks.why} ({counted(len(of.findings), 'answer')})"
     if of.subject.kind == "Snapshot":
@@ -158,13 +158,13 @@ def because(plan: CheckPlan, of: RootCause) -> str:
 
 
 def figures(found: Iterable[RootCause]) -> tuple[int, int]:
-    """How many fail, and how many are not known."""
+    """The number of failures, and of unknown answers."""
     every = [each.status for each in found]
     return every.count(Status.FAIL), every.count(Status.UNKNOWN)
 
 
 def counts(plan: CheckPlan, found: Iterable[Finding]) -> tuple[int, int]:
-    """How many causes begin with one of `found` and fail, and how many are not known or accepted so."""
+    """The number of failing causes that begin with one of `findings`, and the number of unknown or accepted ones."""
     every = {id(each): each for each in found}
     fails, unknown = figures(each for each in plan.causes if id(each.first) in every)
     accepted = sum(f.status is Status.UNKNOWN and f.code.name in plan.wish.accepted for f in every.values())
@@ -172,7 +172,7 @@ def counts(plan: CheckPlan, found: Iterable[Finding]) -> tuple[int, int]:
 
 
 def verdict(plan: CheckPlan) -> Verdict:
-    """Where no symptom was named: may it be gone, and what stands against it."""
+    """The verdict without a symptom: whether the upgrade can go on, and what blocks it."""
     accepted = len(plan.outcome.accepted)
     also = f" {accepted} unknown, accepted by --accept-unknown." if accepted else ""
     said = [f"{found} {before(plan, gate)}" for gate in Gate if (found := at_gate(plan, gate))]
@@ -200,35 +200,35 @@ def verdict(plan: CheckPlan) -> Verdict:
 
 
 _OF_ANY = ("prepare", "end")
-"""Phases of every checklist, also of an upgrade that is at its end."""
+"""Phases of every checklist, also of a finished upgrade."""
 _DELETED = frozenset({"pod-emptydir", "pod-unmanaged"})
-"""Data and pods that go with the nodes are no reason to wait, and never lost in silence."""
+"""Data and pods that are deleted with the nodes block nothing, but the verdict has to mention them."""
 
 
 def blocking_nothing(plan: CheckPlan) -> tuple[Finding, ...]:
-    """What passes and is worth knowing, and what is too slight to count."""
+    """Passed findings with information, and findings below --fail-on."""
     return tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))
 
 
 def slight_at(plan: CheckPlan, gate: Gate) -> int:
-    """So many do not count there for their severity alone."""
+    """The number of findings that do not count at that gate because of their severity alone."""
     return sum(too_slight(plan, each) for one in plan.judged if one.check.gate is gate for each in one.findings)
 
 
 def too_slight(plan: CheckPlan, found: Finding) -> bool:
-    """What does not count for its severity alone; advice to read (unknown, info) is nothing to mend."""
+    """Whether the finding does not count because of its severity alone; advice (unknown, info) needs no fix."""
     told = found.status is Status.FAIL or (found.status is Status.UNKNOWN and found.severity is not Severity.INFO)
     return told and not plan.counts(found)
 
 
-# The step that waits for a finding, and what a step waits for.
+# The step that waits for a finding, and the findings that a step waits for.
 
 
 GateOf = Callable[[Finding], Gate | None]
 
 
 def gates(plan: CheckPlan) -> GateOf:
-    """Of what is suppressed, by its code: which check has found it is not kept."""
+    """The gate of each finding; of a suppressed one by its code, because its check is not kept."""
     by_finding = {found: each.check.gate for each in plan.judged for found in each.findings}
     by_code: dict[str, Gate | None] = {}
     for each in plan.judged:
@@ -242,32 +242,31 @@ def gates(plan: CheckPlan) -> GateOf:
 
 
 def why(step: UpgradeStep) -> str:
-    """With where it is from."""
+    """The reason of a step, with its source."""
     if step.source is None:
         return f"{step.why}."
     return f"{step.why} [{', '.join(filter(None, (step.source.document, step.source.doubt)))}]"
 
 
 def waits(plan: CheckPlan, step: UpgradeStep) -> str:
-    """``2 causes and 1 unknown first``; "" where nothing is in its way."""
+    """``2 causes and 1 unknown first``; "" where nothing blocks the step."""
     whole = step.gate is not None and not step.codes and not step.about
     said = at_gate(plan, step.gate) if whole else causes(plan.causes_of(plan.waiting(step)))
     return f"{said} first" if said else ""
 
 
-# The causes on a page: those that decide with what to do, the others in a line each; and the areas as a traffic
-# light.
+# Root causes on a page: the top causes with their remedy, the others in a line each; and the areas as a traffic light.
 
 
 MOST = 12
 """Causes of one step that a page shows in a line each."""
 _LONGEST = max(len(severity) for severity in ("critical", "unknown"))
 _OF_NAME = 0.38
-"""Of a line's room, at most, for what a cause is; the rest is for what is so."""
+"""The largest share of a line for the name of a cause; the rest is for its message."""
 
 
 def deciding(plan: CheckPlan, mark: Mark) -> Section:
-    """What the next step waits for first, and with which command to begin."""
+    """The causes that the next step waits for first, each with its first command."""
     found = plan.causes[:DECIDING]
     gates = {each.gate for each in found}
     one = f" {before(plan, found[0].gate)}" if len(gates) == 1 else ""
@@ -287,7 +286,7 @@ def deciding(plan: CheckPlan, mark: Mark) -> Section:
 
 
 def others(plan: CheckPlan, mark: Mark) -> Section:
-    """By the step that waits for them, those that are not among what decides."""
+    """The other causes, by the step that waits for them."""
 
     def draw(look: Look, _: bool) -> list[str]:
         return [line for gate in (*Gate, None) for line in _at(plan, gate, look, mark)]
@@ -296,7 +295,7 @@ def others(plan: CheckPlan, mark: Mark) -> Section:
 
 
 def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:
-    """None: those for which no step waits."""
+    """`gate` None: causes that no step waits for."""
     here = [each for each in plan.causes if each.gate is gate]
     told = {id(finding): each for each in plan.causes if each.gate is not gate for finding in each.findings}
     again = [each for each in plan.at[gate] if id(each.first) in told]
@@ -309,7 +308,7 @@ def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]
 
 
 def _lines(plan: CheckPlan, found: Sequence[RootCause], look: Look, mark: Mark) -> Iterator[str]:
-    """In columns: how bad it is, what it is, and what is so."""
+    """In columns: severity, name, and message."""
     room = int(look.columns * _OF_NAME)
     names = [_name(each, room, look) for each in found]
     width = max(map(len, names), default=0)
@@ -321,7 +320,7 @@ def _lines(plan: CheckPlan, found: Sequence[RootCause], look: Look, mark: Mark) 
 
 
 def _name(of: RootCause, room: int, look: Look) -> str:
-    """Without its kind where there is no room for it."""
+    """Without its kind where there is not enough room."""
     whole = shown(cause(of), look)
     return whole if len(whole) <= room else cut(shown(str(of.subject), look), room, look, middle=True)
 
@@ -331,7 +330,7 @@ _MOST_LATER = 6
 
 
 def later(plan: CheckPlan) -> Section:
-    """What goes or has to be replaced after this upgrade."""
+    """APIs and notes that have to be handled after this upgrade."""
     told = (each for each in plan.findings if each.code.name in _AHEAD and each.status is Status.PASS)
     found = [f"! {each.subject.kind} {each.subject}: {each.message}" for each in told if each.severity is Severity.LOW]
     title = Title("Later", ": works at the target, and is to be replaced")
@@ -339,12 +338,12 @@ def later(plan: CheckPlan) -> Section:
 
 
 def of_aws(plan: CheckPlan) -> tuple[Finding, ...]:
-    """What is unknown for the one reason that nothing of AWS is known."""
+    """Findings that are unknown only because AWS is unknown."""
     return next((each.findings for each in plan.causes if each.subject == AWS), ())
 
 
 def blind(plan: CheckPlan) -> Section | None:
-    """All of it at once."""
+    """All findings that are unknown without AWS, in one section."""
     eks, found = plan.facts.eks, of_aws(plan)
     if not found or not isinstance(eks, Unknown):
         return None
@@ -362,8 +361,8 @@ _GRAVE = (Severity.CRITICAL, Severity.HIGH)
 
 
 class AreaLight(Enum):
-    """Of an area, the worst first. GRAVE: something critical or high fails; PASSED_OVER: nothing
-    counts, but for --fail-on or a suppression alone; UNSEEN: nobody looked."""
+    """The light of an area, the worst first. SERIOUS: a critical or high finding fails; NOT_COUNTED: there are only
+    findings below --fail-on, or suppressed ones; NOT_CHECKED: no check of the area was made."""
 
     GRAVE = auto()
     FAILS = auto()
@@ -374,9 +373,9 @@ class AreaLight(Enum):
 
 
 class AreaPart(NamedTuple):
-    """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
-    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
-    so many fail, and so many are not known."""
+    """An area. `counted`: findings that fail or are unknown, and are severe enough; `others`: findings that block
+    nothing. Worst first. `less_severe` and `suppressed`: numbers of findings that do not count for that reason.
+    `causes`: numbers of causes that begin in the area and fail, and of unknown ones."""
 
     area: Area
     judged: tuple[JudgedFindings, ...]
@@ -406,13 +405,13 @@ class AreaPart(NamedTuple):
 
     @property
     def title(self) -> str:
-        """As it stands at the beginning of a line."""
+        """The name with a capital letter."""
         name = self.area.value
         return f"{name[:1].upper()}{name[1:]}"
 
     @property
     def figures(self) -> str:
-        """``6 causes, worst high; 1 unknown``, and what does not count. A cause counts in one area."""
+        """``6 causes, worst high; 1 unknown``, and findings that do not count. A cause counts in one area only."""
         if not self.judged:
             return "not checked"
         fails, unknown = self.causes
@@ -431,7 +430,7 @@ class AreaPart(NamedTuple):
 
 
 def area_parts(plan: CheckPlan) -> tuple[AreaPart, ...]:
-    """In the order of the areas."""
+    """All areas, in their order."""
     return tuple(_part(plan, area) for area in Area)
 
 
@@ -449,14 +448,14 @@ def _part(plan: CheckPlan, area: Area) -> AreaPart:
 _SIGNS = {
     **dict.fromkeys((AreaLight.GRAVE, AreaLight.FAILS), Cell("✗", Tone.BAD)),
     AreaLight.UNKNOWN: Cell("?", Tone.UNKNOWN),
-    AreaLight.PASSED_OVER: Cell("○", Tone.FAINT),  # nobody is to take that for well
+    AreaLight.PASSED_OVER: Cell("○", Tone.FAINT),  # must not look like a pass
     AreaLight.FINE: Cell("✓", Tone.GOOD),
 }
 _JOINED = "\N{NO-BREAK SPACE}"
 
 
 def areas(plan: CheckPlan) -> Drawn:
-    """Those in which something was looked at."""
+    """The areas with checks, as a table."""
     seen = [each for each in area_parts(plan) if each.judged]
     titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.slight for each in seen) else ()))
     columns = columns_of("", "AREA", *(number_column(title) for title in titles))
@@ -468,7 +467,7 @@ def areas(plan: CheckPlan) -> Drawn:
 
 
 def in_line(plan: CheckPlan) -> Section:
-    """``✗ APIs 1 · ✓ DNS``: the same where room is short."""
+    """``✗ APIs 1 · ✓ DNS``: the areas in a line, for small screens."""
     seen = (each for each in area_parts(plan) if each.judged)
     said = (f"{_SIGNS[each.light].text} {each.area.value}{_figures(each)}" for each in seen)
     lights = " · ".join(light.replace(" ", _JOINED) for light in said)

@@ -1,7 +1,7 @@
-"""The rights each command may use, as data: the error for a missing one, the README and the tests read this.
+"""The rights that each command may use, as data: read by the error for a missing right, by the README and by tests.
 
-Belongs here: RBAC rights and questions to AWS of every command, and what an answer lacks without one.
-Never here: asking for anything.
+Belongs here: RBAC rights and AWS operations of every command, and what an answer lacks without one.
+Never here: a request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .commands import DRAIN_PLAN, MEASURED_WITH
 ACCESS_REVIEWS = Resource(
     "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False
 )
-"""Asked by whoever is about to change something, too; everybody may, by the ClusterRole system:basic-user."""
+"""Created before changes; every user may, by the ClusterRole system:basic-user."""
 
 __all__ = ["DRAIN_PLAN", "MEASURED_WITH", "Places", "Right", "needed_with"]
 
@@ -36,8 +36,8 @@ ASKED_OF_AWS: Mapping[str, tuple[AwsOperation, ...]] = {
     "snapshot": tuple(dict.fromkeys((*commands.ASKED, *commands.ASKED_OF_CHANGES))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
-"""The questions of each command that asks AWS, each with the IAM actions that it needs. Those of a flag are asked
-besides those of the command without it."""
+"""The AWS operations of each command, each with its IAM actions. Those of a flag come in addition to those of the
+command without it."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": commands.PLAN,
@@ -55,7 +55,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "coredns-lameduck --measure": commands.DNS_MEASURE,
     "check": commands.CHECK,
     "check --changed-since": commands.CHANGED,
-    # In each of its clusters a fleet needs what the command needs in one, and nothing besides.
+    # In each of its clusters a fleet needs the same rights as the command in one, and no others.
     "check --fleet": commands.CHECK,
     "addon-diff --fleet": commands.ADDON_DIFF,
     "imds-probe --fleet": commands.IMDS_PROBE,
@@ -74,30 +74,30 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
 }
 
 BESIDES = ("check --changed-since", "check --refresh-insights", "imds-probe --evidence")
-"""What is added to the rights of the command without that flag; the others are whole."""
+"""Entries that add to the rights of the command without that flag; the others are complete."""
 
 
 def in_cluster(command: str, flags: Collection[str] = (), opted: Collection[str] = ()) -> tuple[Right, ...]:
-    """All that `command` uses in the cluster with these `flags` (`Right.flag`) and the opt-ins that are named."""
+    """All RBAC rights that `command` uses with these `flags` (`Right.flag`) and opt-ins."""
     more = BY_COMMAND[command.partition(" --")[0]] if command in BESIDES else ()
     return needed_with((*more, *BY_COMMAND.get(command, ())), flags, opted)
 
 
 def flags_of(command: str) -> tuple[str, ...]:
-    """Those with which `command` needs more than without them (`Right.flag`)."""
+    """The flags with which `command` needs more rights (`Right.flag`)."""
     return tuple(dict.fromkeys(right.flag for right in BY_COMMAND.get(command, ()) if right.flag))
 
 
 def of_aws(command: str) -> tuple[AwsOperation, ...]:
-    """All that `command` may ask AWS."""
+    """All AWS operations that `command` may call."""
     base = command.partition(" --")[0]
     more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS and command not in asked.WHOLE else ()
     return tuple(dict.fromkeys((*more, *ASKED_OF_AWS.get(command, ()))))
 
 
 def needs(journal: str) -> PlanPermissions:
-    """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
-    the runs' journal."""
+    """The permissions of a plan, and those that its run requires in addition; `journal_namespace`: the namespace of the
+    runs' journal."""
     planned = tuple(
         NeededPermission(right.at(""), "nothing can be checked")
         if right.required
@@ -112,20 +112,21 @@ def needs(journal: str) -> PlanPermissions:
 
 
 def granted(held: Iterable[Right], places: Places) -> tuple[Permission, ...]:
-    """What RBAC must allow for them; what is needed everywhere is not needed in a namespace besides."""
+    """The permissions that RBAC must grant for these rights; a permission in all namespaces includes one in a single
+    namespace."""
     found = dict.fromkeys(map(places.permission, held))
     return tuple(each for each in found if not each.namespace or each._replace(namespace="") not in found)
 
 
 def codes_lost(right: Right) -> tuple[str, ...]:
-    """The finding codes that are unknown without it. They are those of drains: a right that another command has for
-    something else says what that is."""
+    """The finding codes that are unknown without the right. They are those of drains: a right that another command uses
+    says itself what its answer lacks."""
     of_drains = right in (*DRAIN_PLAN, *commands.READ_FOR_RUNS)
     return right.unknown_without if of_drains or not right.lost else ()
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:
-    """`error` with all that `command` needs, and how to allow it, where a right of the command is what is missing."""
+    """`error` with all rights that `command` needs, and how to grant them, where one of them is missing."""
     rights = BY_COMMAND[command]
     if error.missing not in map(str, rights):
         return error
@@ -138,7 +139,7 @@ def explained(error: Forbidden, command: str) -> Forbidden:
 
 
 def _for_reading(rights: Sequence[Right], command: str) -> str:
-    # What is read in one namespace is not worth a ClusterRole: the answer does without it.
+    # Reads in one namespace are not in the ClusterRole: the answer is complete enough without them.
     served = ",".join(right.of for right in rights if not right.resource.custom and where(right) == "everywhere")
     custom = " and ".join(right.of for right in rights if right.resource.custom)
     role = f"eksdoc-{command.replace(' ', '-')}"
@@ -153,7 +154,7 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
 def _for_changing(rights: Sequence[Right]) -> str:
     places: dict[str, list[Right]] = {}
     for right in rights:
-        if right.required and not right.lost:  # what is given on is told by the server
+        if right.required and not right.lost:  # the server names rights that are passed on to a role
             places.setdefault(where(right), []).append(right)
     lines = []
     for place, needed in places.items():

@@ -1,4 +1,5 @@
-"""What each command asks AWS; and a right of a command as data, with what its answer lacks without it."""
+"""AWS operations of each command, and the type `Right`: an RBAC right of a command, with what an answer lacks without
+it."""
 
 from __future__ import annotations
 
@@ -16,31 +17,31 @@ from kubectl_eksdoc.model.permissions import OptIn, Permission
 
 
 def _asked(part: str) -> Mapping[str, tuple[AwsOperation, ...]]:
-    """Of a part of `knowledge/rights.json`, by its names."""
+    """The operations of a part of `knowledge/rights.json`, by their names."""
     return {
         name: tuple(getattr(questions, each) for each in words.split()) for name, words in file("rights")[part].items()
     }
 
 
 WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
-"""What is shown of a change to CoreDNS before it is applied, if it is."""
+"""Changes of CoreDNS that are shown before they are applied."""
 
 OF_FIX = _asked("fixes")
-"""What one fix of ``imds-probe --apply`` asks, and no other does."""
+"""The operations of one fix of ``imds-probe --apply``, and of no other."""
 
 OF_EVIDENCE = _asked("evidence")
-"""What is asked for one source of ``imds-probe --evidence``, and for no other."""
+"""The operations of one source of ``imds-probe --evidence``, and of no other."""
 
 BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
     **_asked("questions"),
     "imds-probe --evidence": tuple(question for each in OF_EVIDENCE.values() for question in each),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
-"""The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
-asked besides those of the command without it, but for `WHOLE`."""
+"""The operations of each command that calls AWS, each with its IAM actions; those of a flag come in addition to those
+of the command without it, except for `COMPLETE`."""
 
 WHOLE = frozenset((*WISHES, "addon-diff --after", "coredns-lameduck --apply", "imds-probe --active"))
-"""They ask nothing but what is listed with them."""
+"""These call only the operations in their own entry."""
 
 
 DOUBTS: Mapping[AwsOperation, str] = {
@@ -52,7 +53,8 @@ DOUBTS: Mapping[AwsOperation, str] = {
         "authorized to launch instances with this launch template'."
     ),
 }
-"""What an action may need besides, which nobody has seen. Source: scylladb/scylla-cluster-tests issue 12172."""
+"""Permissions that an action may need in addition, which was not observed. Source: scylladb/scylla-cluster-tests issue
+12172."""
 
 
 # One right of a command, and what its answer lacks without it.
@@ -60,13 +62,13 @@ DOUBTS: Mapping[AwsOperation, str] = {
 
 @frozen
 class Right:
-    """One RBAC rule. It is needed in `namespace`, "" for everywhere, or, if `journal`, in that of the runs' journal and
-    of what ``--in-cluster`` makes, or, if `probe`, in that of a probe's pods, or, if `karpenter`, in Karpenter's.
-    `required`: without it the command cannot answer at all.
+    """One RBAC rule. The right is needed in `namespace`, "" for all namespaces; or, if `journal`, in the namespace of
+    the runs' journal and of the objects of ``--in-cluster``; or, if `probe`, in that of the probe pods; or, if
+    `karpenter`, in Karpenter's. `required`: without it the command cannot answer at all.
 
-    `lost` says what the answer lacks without it where no finding code does. `flag`: only with this flag of the command
-    it is needed, ``--surge-singles``, ``--measure=rollout``, or with such a name, ``pod/NAME``. `opt_in`: it is granted
-    only by that name, or by its `flag`.
+    `lost` says what the answer lacks without it, where no finding code does. `flag`: it is needed only with this flag
+    of the command, ``--surge-singles``, ``--measure=rollout``, or with such a name, ``pod/NAME``. `opt_in`: it is
+    granted only with that opt-in, or with its `flag`.
     """
 
     verb: str
@@ -96,7 +98,7 @@ class Right:
 
     @property
     def what(self) -> tuple[str, bool, bool, str, bool]:
-        """The same of rights that allow the same in the same place, whatever is lost without them."""
+        """Equal for rights that allow the same in the same namespace, whatever the answer lacks without them."""
         return str(self), self.journal, self.probe, self.namespace, self.karpenter
 
     @property
@@ -107,15 +109,15 @@ class Right:
 
 @frozen
 class Places:
-    """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods; `karpenter`
-    of Karpenter."""
+    """Namespaces: `journal` of runs, and of the objects of ``--in-cluster``; `probe` of probe pods; `karpenter` of
+    Karpenter."""
 
     journal: str = ""
     probe: str = ""
     karpenter: str = ""
 
     def of(self, right: Right) -> str:
-        """That in which it is needed, "" for everywhere."""
+        """The namespace in which the right is needed, "" for all."""
         if right.journal:
             return self.journal
         if right.probe:
@@ -127,7 +129,7 @@ class Places:
 
 
 def rights_of(name: str) -> tuple[Right, ...]:
-    """Those of that name in `knowledge/rights.json`, and those that it includes."""
+    """The rights of that name in `knowledge/rights.json`, with those that it includes."""
     found: list[Right] = []
     for told in file("rights")["rights"][name]:
         if isinstance(told, str):
@@ -142,7 +144,7 @@ def rights_of(name: str) -> tuple[Right, ...]:
 
 
 def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:
-    """Those that a command with these `flags` needs, and those of the opt-ins that are named."""
+    """The rights that a command needs with these `flags`, and those of the opt-ins."""
     return tuple(
         each
         for each in rights

@@ -1,4 +1,4 @@
-"""The rights of each command, put together from the records in knowledge/rights.json."""
+"""The rights of each command, built from the records in knowledge/rights.json."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from .asked import NOTHING_WITHOUT, Right, rights_of
 
 
 def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tuple[Right, ...]:
-    """`verbs` with a space between them, on each of `resources`; required where nothing is said to be `lost`."""
+    """`verbs`, separated by spaces, on each of `resources`; required where `lost` is ""."""
     return tuple(Right(verb, each, not lost, lost, **where) for each in resources for verb in verbs.split())
 
 
@@ -59,11 +59,11 @@ _LOST: Mapping[Resource, str] = {
 DRAIN_PLAN = tuple(Right("list", r, r in NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
 PLAN = (*DRAIN_PLAN, *rights_of("stops"))
-"""Those of a plan or a rehearsal of the live cluster."""
+"""The rights of a plan or a rehearsal of the live cluster."""
 
 ASK = rights_of("ask")
 _JOURNAL = rights_of("journal")
-# patched: cordons, the label for load balancers, and what keeps autoscalers away
+# patches of nodes: cordon, the label for load balancers, annotations against autoscalers
 _NODES, _PODS, _EVICT = map(rights_of, ("nodes", "pods", "evict"))
 _RESTARTED, _DELETED = map(rights_of, ("restarted", "deleted"))
 _DETACHED = "a node is done without a check of the volumes of its pods: they may still be attached to it"
@@ -75,17 +75,17 @@ READ_FOR_RUNS = tuple(
 WATCH = rights_of("watch")
 RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
 INSIDE = tuple(each for each in RUN if each not in _DELETED)
-"""Those of a run that nobody watches over: it deletes no pod past its budget."""
+"""The rights of a run inside the cluster, without a user: it deletes no pod past its PodDisruptionBudget."""
 
 ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
 STATUS = rights_of("status")
 ATTACHED = (*WATCH, *READ_FOR_RUNS)
 
 NAMES = rights_of("names")
-"""Asked for when somebody presses Tab; nothing else needs them."""
+"""Used by completion at a press of Tab; no command needs them."""
 
 
-# The rights of what looks at add-ons, credentials, DNS and interruptions, and mends them.
+# The rights of commands that check and fix add-ons, credentials, DNS and interruptions.
 
 
 _SINGLE = "what an update changes in this object of the add-on is unknown"
@@ -116,16 +116,16 @@ DNS_MEASURE = (
     *_EVICT_ONE,
 )
 MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction": _EVICT_ONE}
-"""What is needed besides, in CoreDNS's own namespace, by what is to happen while DNS is measured."""
+"""The rights in CoreDNS's own namespace for the disruption during a measurement of DNS, in addition."""
 
 IMDS_FIX = (
     *(right for right in IMDS_PROBE if right.verb == "list"),
     *rights_of("node_class"),
 )
-"""No pod is looked into: what is mended is of nodes."""
+"""Pods are not read: a fix changes nodes."""
 
 _OF_KARPENTER, INTERRUPTION = map(rights_of, ("karpenter", "interruption"))
-"""Events of nodes are in namespace default (client-go, tools/record: what they are about has no namespace)."""
+"""Events of nodes are in namespace default (client-go, tools/record: nodes have no namespace)."""
 _NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it receives notices may be unknown"
 _COREDNS = rights_of("coredns_objects")
 COREDNS = (
@@ -147,29 +147,29 @@ COREDNS_WISH = (
     *(each for each in _SEARCH if each.resource not in (BUDGETS, AUTOSCALERS, NAMESPACES)),
     Right("list", NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
 )
-"""What is looked at to say what a change would be."""
+"""The rights for showing a change before it is applied."""
 COREDNS_CHANGE = (
     *COREDNS_WISH,
     *rights_of("coredns_applied"),
 )
 
 
-# The rights of ``check``: of what it reads itself, and of the commands that it sums up.
+# The rights of ``check``: for its own reads, and for the commands that it includes.
 
 
 METRICS = Resource("", "/metrics", namespaced=False)
-"""No resource: a path of the server itself (RBAC, nonResourceURLs)."""
+"""Not a resource: a path of the API server itself (RBAC, nonResourceURLs)."""
 
 _UNCOUNTED = "whether the API server has had requests for APIs that go is unknown"
 _UNWRITTEN = "in which version these objects were written is unknown, where the upgrade removes one of their versions"
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
 NEXT = Version(READ_TO.major, READ_TO.minor + 1)
-"""The newest that is the next version of a cluster whose removals are all known."""
+"""The newest Kubernetes version for which the removed APIs of an upgrade are all known."""
 
 
 def written(target: Version) -> tuple[Right, ...]:
-    """All that ways to that version look at, wherever they begin; one way looks at few of them."""
+    """The kinds that any upgrade to that version checks, from any version; a single upgrade checks few of them."""
     return _each("list", *going(OLDEST, target), lost=_UNWRITTEN)
 
 
@@ -184,8 +184,8 @@ OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
     CheckNeed.PROXY: _each("get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),
 }
-"""Besides the lists that a check judges by. Of `API_WRITTEN` all that ways to the `NEXT` version need.
-What is not in here needs no right of the cluster."""
+"""In addition to the lists that a check judges. `API_WRITTEN` has all kinds for upgrades to `NEWEST_TARGET`. A need
+that is absent here needs no right in the cluster."""
 
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
 _GROUPS = (questions.NODE_GROUPS, questions.NODE_GROUP)
@@ -206,13 +206,14 @@ ASKED_OF_NEED: Mapping[CheckNeed, tuple[AwsOperation, ...]] = {
     CheckNeed.PLAN_DNS: of_aws.BY_COMMAND["coredns-lameduck"],
     CheckNeed.PLAN_INTERRUPTION: of_aws.BY_COMMAND["interruption"],
 }
-"""What is not in here asks AWS nothing."""
+"""A need that is absent here calls no AWS operation."""
 WHOSE = (questions.CALLER, questions.CLUSTER)
-"""Without these nothing that AWS says is believed."""
+"""They verify that AWS describes the same cluster; without them no AWS answer is used."""
 
 
 def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
-    """By what is allowed, and where: several commands say different things of the same right."""
+    """Without rights that allow the same in the same namespace: commands give different descriptions of the same
+    right."""
     found: dict[object, Right] = {}
     for right in rights:
         found.setdefault(right.what, right)
@@ -220,7 +221,7 @@ def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 
 LISTED = rights_of("extensions")
-"""Lists that no other command reads, or without which there is no answer."""
+"""Lists that no other command reads, or that are required."""
 
 CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in each)))
 ASKED: tuple[AwsOperation, ...] = tuple(
@@ -231,7 +232,8 @@ ASKED: tuple[AwsOperation, ...] = tuple(
 def narrowed(
     kinds_read: Collection[Resource], needs: Collection[CheckNeed], target: Version = NEXT
 ) -> tuple[Right, ...]:
-    """Those that chosen checks need, by the lists that they judge by and by what else, on ways to that version."""
+    """The rights that chosen checks need, by the lists that they judge and by their needs, for upgrades to that
+    version."""
     listed = {Right("list", each).what for each in kinds_read}
     of_needs = OF_NEED if target == NEXT else {**OF_NEED, CheckNeed.API_WRITTEN: written(target)}
     return _each_once(
@@ -243,23 +245,23 @@ def narrowed(
 
 
 def asked(needs: Collection[CheckNeed]) -> tuple[AwsOperation, ...]:
-    """As `narrowed`, of AWS."""
+    """As `rights_of_checks`, for AWS operations."""
     return (*WHOSE, *(question for need, each in ASKED_OF_NEED.items() if need in needs for question in each))
 
 
 _CHECKS_UNSEEN = "what has changed of these since then is unknown"
 CHANGED = _each("list", *kinds.HISTORY_OF.values(), EVENTS, lost=_CHECKS_UNSEEN)
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
-"""Of ``--changed-since``, more."""
+"""The additional operations of ``--changed-since``."""
 
 SNAPSHOT = _each_once((*CHECK, *ADDON_AFTER, *CHANGED, *written(Version(READ_TO.major, READ_TO.minor + FURTHER))))
-"""All that is read by whichever command."""
+"""All that any command reads."""
 
 
-# The rights of ``--in-cluster --apply``: to create its objects, and to have whatever these give.
+# The rights of ``--in-cluster --apply``: to create its objects, and all rights that its roles grant.
 #
-# Source: Kubernetes, RBAC, "Privilege escalation prevention and bootstrapping": who creates a role must have its rights
-# already in the same scope, or the verb escalate; and who creates a binding those of its role, or the verb bind.
+# Source: Kubernetes, RBAC, "Privilege escalation prevention and bootstrapping": the creator of a role must have its
+# rights already in the same scope, or the verb escalate; the creator of a binding those of its role, or the verb bind.
 
 
 _ALIKE = "whether what has one of its names already is of this tool is not said"
@@ -271,7 +273,7 @@ _GIVEN = (
 
 
 def _placing(resource: Resource, where: Right, flag: str = "") -> tuple[Right, ...]:
-    """Of one that stands where `where` is needed."""
+    """The rights to create and get one object in the namespace of `scope`."""
     there = replace(where, resource=resource, subresource="", flag=flag, opt_in=None)
     lost = _NO_FILES if flag else ""
     return replace(there, verb="create", required=not flag, lost=lost), replace(
@@ -283,7 +285,7 @@ _HERE = Right("create", CONFIG_MAPS, journal=True)
 
 
 def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
-    """They, and what creates the roles that give them: one for each namespace, and one for everywhere."""
+    """The rights, and those to create the roles that grant them: one role for each namespace, and one ClusterRole."""
     given = tuple(dict.fromkeys(replace(each, required=True, lost=_GIVEN) for each in rights))
     found: dict[object, Right] = {}
     for right in given:
@@ -296,7 +298,7 @@ def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 
 def of_check(held: Iterable[Right]) -> tuple[Right, ...]:
-    """Of a CronJob that gets the rights `held`."""
+    """The rights to create a CronJob whose role grants the rights `granted`."""
     return (
         *_placing(SERVICE_ACCOUNTS, _HERE),
         *_placing(CONFIG_MAPS, _HERE, "--suppressions"),

@@ -1,5 +1,5 @@
-"""``kubectl eksdoc coredns-lameduck``: whether DNS survives its nodes.
+"""Command line of ``kubectl eksdoc coredns-lameduck``.
 
-Belongs here: its flags, which face answers, and the exit code.
-Never here: rules, words of the answer, talking to AWS or the cluster.
+Belongs here: its flags, the choice of the answer, and the exit code. Never here: rules, texts of the answer, requests
+to AWS or the cluster.
 """

@@ -1,4 +1,4 @@
-"""The flags that change CoreDNS, or measure it: what is wished, how it is confirmed, and how long it is looked at."""
+"""Flags that change or measure CoreDNS: the request, its confirmation, and how long the result is followed."""
 
 from __future__ import annotations
 
@@ -32,10 +32,13 @@ LAMEDUCK = "lameduck"
 
 @frozen
 class DnsApply:
-    """`dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
-    codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
-    manage is taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards.
-    `resume`: the id of a change that was sent before, "" for a new one; `undo`: of one that this change reverts."""
+    """How a change is applied.
+
+    `dry`: ``client``, ``server`` or "" (no dry run). `accepted`: codes of findings that may be unknown; `resets`:
+    fields that the update may reset. `force`: take over a self-managed Corefile from its field manager. `watch_s`:
+    longest time to follow the update and its rollout; `verify_s`: longest time to check the pods afterwards. `resume`:
+    the id of a change that was sent before, or ""; `undo`: the id of a change to revert.
+    """
 
     dry: str = ""
     given: ConfirmationFlags = ConfirmationFlags()
@@ -68,7 +71,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def add_confirming_to(parser: argparse.ArgumentParser) -> None:
-    """Of every face that changes something: how it is confirmed, or only shown."""
+    """The confirmation flags, for both a change and a measurement."""
     group = parser.add_argument_group("Confirmation and dry run")
     unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
     options.add_confirmation(group, CHANGES, unless)
@@ -114,10 +117,10 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
 
 
 def wishes_from(args: argparse.Namespace) -> Wishes | None:
-    """None: nothing is wished.
+    """The requested change, or None.
 
     Raises:
-        UsageError: a wish cannot be.
+        UsageError: a value is not valid.
     """
     if not (args.set or args.place or args.autoscale):
         return None
@@ -144,10 +147,10 @@ def _lameduck(text: str) -> int | None:
 
 
 def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, measured: bool) -> DnsApply | None:
-    """None: nothing is to be carried out. `given` and `dry` are the measurement's, too, if there is one.
+    """How the change is applied, or None. `confirmation` and `dry_run` belong to the measurement, if there is one.
 
     Raises:
-        UsageError: flags do not go together.
+        UsageError: flags do not fit together.
     """
     found = DnsApply(
         dry,
@@ -182,12 +185,12 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
     return found
 
 
-# Who asks for a change of CoreDNS, in which surroundings, and how they are answered.
+# One request for a change of CoreDNS, and its context.
 
 
 @frozen
 class DnsChangeInvocation:
-    """Who asks for what, in which surroundings. `wishes` None: a change that was begun before is looked at again."""
+    """`change_request` None: a change that was started before is checked again."""
 
     request: LameduckRequest
     wishes: Wishes | None
@@ -195,7 +198,7 @@ class DnsChangeInvocation:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        """The words that lead to the same cluster, of ours."""
+        """The command-line arguments of this tool that lead to the same cluster."""
         return applying_to(self.around, session)
 
     def reach(self, session: ClusterSession) -> CommandTarget:
@@ -206,7 +209,7 @@ class DnsChangeInvocation:
         return opening.words(self.around, session.cluster.identity.context)
 
 
-# What was asked of ``coredns-lameduck``.
+# The request of ``coredns-lameduck``.
 
 
 @frozen
@@ -218,9 +221,10 @@ class LameduckRequest:
 
     @staticmethod
     def from_args(args: argparse.Namespace) -> LameduckRequest:
-        """
+        """The request from parsed arguments.
+
         Raises:
-            UsageError: a word is given, or what was given does not fit together.
+            UsageError: an object is named, or flags do not fit together.
         """
         if args.words:
             raise UsageError(
@@ -231,11 +235,11 @@ class LameduckRequest:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The given options by flag name."""
         return non_empty({"accept-unknown": list(self.accepted), "without": list(self.without)})
 
 
-# What every face of ``coredns-lameduck`` reads: the cluster, CoreDNS's objects and pods, and AWS's side of it.
+# Names and cached measurements that all variants of ``coredns-lameduck`` use.
 
 
 NAME = "coredns-lameduck"
@@ -243,13 +247,13 @@ ADDON = coredns.NAME
 
 
 def measured_on(around: CommandContext) -> MeasuredBefore:
-    """What was measured from this machine."""
+    """Looks up earlier measurements of this machine."""
     from kubectl_eksdoc.host import cache
 
     return lambda uid, context: cache.measured(uid, context, around.environ)
 
 
-# The flags of ``coredns-lameduck --measure``: what happens while DNS is asked, for how long, from which pods.
+# The flags of ``coredns-lameduck --measure``: the change during it, its duration, and its pods.
 
 
 WATCH = "watch"
@@ -260,7 +264,7 @@ WAIT_S = 120.0
 
 @frozen
 class Measurement:
-    """As it was asked for; None and "": the usual. `dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
+    """The request for a measurement; None and "": the default. `dry_run`: ``client``, ``server`` or "". `accepted`:
     finding codes that may be unknown."""
 
     happening: str
@@ -289,7 +293,7 @@ class Measurement:
 
     @property
     def flags(self) -> dict[str, object]:
-        """As they were given, by the names of the flags."""
+        """The given flags by name."""
         said = {
             "measure": self.happening,
             "for": self.for_s,
@@ -347,7 +351,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 
 
 def _at_most(of: str, text: str) -> float:
-    """What a longer one makes would be taken for left behind by the next measurement."""
+    """The next measurement would take the probes of a longer one for stale."""
     from .. import measurement_plan as plan
 
     found, longest_s = values.some_seconds(text), getattr(plan, f"LONGEST_{of}_S")
@@ -359,11 +363,11 @@ def _at_most(of: str, text: str) -> float:
 def measure_from(
     args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
 ) -> Measurement | None:
-    """None: nothing is to be measured. `given`, `dry` and `accepted` are read by the command, whose other faces have
-    them, too.
+    """The requested measurement, or None. The command reads `confirmation`, `dry_run` and `accepted`, because its other
+    variants share them.
 
     Raises:
-        UsageError: flags do not go together.
+        UsageError: flags do not fit together.
     """
     found = Measurement(
         args.measure or WATCH,

@@ -1,4 +1,4 @@
-"""``coredns-lameduck --set | --place | --autoscale``: a change is shown, typed back, read again, and carried out."""
+"""``coredns-lameduck --set | --place | --autoscale``: show a change, confirm it, check for drift, and carry it out."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ _DRIFTED = "CoreDNS is not as it was when the change was shown"
 def changing(
     request: LameduckRequest, wishes: Wishes | None, apply: DnsApply | None, around: CommandContext
 ) -> CommandAnswer:
-    """
+    """Show the change, or carry it out.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
@@ -99,7 +100,7 @@ def changing(
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
-    """As `changing`. What an update of the add-on has made is reverted by another update of it."""
+    """As `change_coredns`. A completed update of the add-on is reverted by another update."""
     if change.undo and change.saved.text("sent", "addon"):
         return addon.again(change, around)
     apply = DnsApply(undo=change.id) if change.undo else DnsApply(resume=change.id)
@@ -208,7 +209,7 @@ def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsCh
 
 
 def code(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
-    """Of what is shown, and not done."""
+    """The exit code of a change that is only shown."""
     return streams.FAILS if view.guards else _left(asking, view)
 
 
@@ -218,7 +219,7 @@ def _left(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
     return opening.code(view.findings, asking.request.accepted)
 
 
-# A change of CoreDNS that this process sends, or follows again: its journal, its edges, and what its pods say.
+# A change of CoreDNS that this process sends, or follows again: its journal, its edges, and the check of the pods.
 
 
 _MAP = ".configmap-of-before.json"
@@ -227,10 +228,11 @@ _MAP = ".configmap-of-before.json"
 def _carried_out(
     asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
 ) -> CommandAnswer:
-    """
+    """Carry the change out, and check the pods.
+
     Raises:
-        JournalError: it cannot be written down; nothing was sent.
-        AwsError, ClusterError: it is not taken.
+        JournalError: the journal cannot be written; nothing was sent.
+        AwsError, ClusterError: the change is not accepted.
     """
     written, change = applying.new_journal(asking.around), ready.change
     texts = change.corefile
@@ -271,7 +273,7 @@ def _update(
     dns: Doc,
     world: World,
 ) -> tuple[AddonUpdate, Doc, tuple[str, ...]]:
-    """With the first line of its journal, and the lines of its rollback."""
+    """The update of the add-on, the first entry of its journal, and the lines of its rollback."""
     update, around, eks = ready.update, asking.around, session.believed.cluster
     assert update is not None, "it is the add-on's"
     plan, version, file = update.plan, ready.change.version, str(addon.values_file(written))
@@ -297,7 +299,7 @@ def _answer(
 
 
 def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
-    """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
+    """First an incomplete change, then a failure, then an unknown."""
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
         return streams.STOPPED
@@ -342,7 +344,8 @@ def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[Veri
 
 
 def _resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> CommandAnswer:
-    """
+    """Follow a change that was sent before.
+
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
@@ -374,16 +377,16 @@ def _resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSessi
 
 
 def made_by(saved: SavedChange) -> After:
-    """The Corefile that a change has made."""
+    """The Corefile that a change has applied."""
     dns = saved.begun.get("dns")
     return After(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else After()
 
 
 def text_before(saved: SavedChange, asking: DnsChangeInvocation) -> str:
-    """The Corefile before a change of a CoreDNS that EKS does not manage.
+    """The Corefile before a change of a self-managed CoreDNS.
 
     Raises:
-        LocalJournalError, UsageError: nothing was changed, or it is not known.
+        LocalJournalError, UsageError: nothing was changed, or the text is unknown.
     """
     if CONFIG_MAP not in saved.past.tried:
         raise LocalJournalError(f"change {saved.id} was not made: there is nothing to revert")
@@ -395,10 +398,10 @@ _AGAIN = "Make it again, with the same flags and without --resume."
 
 
 def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> None:
-    """A run that ended between the journal and the write: the live Corefile tells which of them was first.
+    """Check that the change was made; if the process ended between journal and request, the live Corefile shows it.
 
     Raises:
-        LocalJournalError: it was not made, or that cannot be told.
+        LocalJournalError: it was not made, or that is unknown.
     """
     past = saved.past
     if CONFIG_MAP in past.taken:

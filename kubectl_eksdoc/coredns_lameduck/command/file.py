@@ -1,4 +1,4 @@
-"""``coredns-lameduck -f Corefile``: the reading of a file alone, without a cluster."""
+"""``coredns-lameduck -f Corefile``: check a single file, without a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.model import quantities
 
 MOST_BYTES = 1 << 20
-"""As much as a ConfigMap holds."""
+"""The size limit of a ConfigMap."""
 FILE, _VERSION = "--filename", "--coredns-version"
 
 
@@ -23,9 +23,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def asked(args: argparse.Namespace) -> bool:
-    """
+    """Whether a file is to be checked.
+
     Raises:
-        UsageError: a version is given, and no file.
+        UsageError: a version is given without a file.
     """
     if args.filename is None and args.coredns_version:
         raise UsageError(f"{_VERSION} needs -f: for a cluster the installed version is used")
@@ -33,7 +34,8 @@ def asked(args: argparse.Namespace) -> bool:
 
 
 def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandContext) -> CommandAnswer:
-    """
+    """Check the file, and report the result.
+
     Raises:
         UsageError: the file or the version cannot be read.
     """
@@ -58,7 +60,7 @@ def _text(path: str) -> str:
     try:
         with opened(path) as file:
             content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+    except (OSError, ValueError) as error:  # ValueError: an invalid path
         raise UsageError(f"the Corefile {path} cannot be read: {cause_of(error)}") from error
     if len(content) > MOST_BYTES:
         raise UsageError(f"the Corefile {path} is larger than {MOST_BYTES >> 20} MiB")

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc coredns-lameduck``: its flags, and its answer."""
+"""``kubectl eksdoc coredns-lameduck``: flags, and the answer of the command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ With --measure: 0 all queries were answered, 1 answers were lost or late, 5 some
 
 
 def add_to(commands: Commands) -> None:
-    """Add ``coredns-lameduck``."""
+    """Add the parser of ``coredns-lameduck``."""
     parser = add_command(
         commands,
         NAME,
@@ -65,7 +65,8 @@ def add_to(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Check CoreDNS, a file, make a change or measure, as the arguments request.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         from .changing import changing
 
         return changing(request, wishes, apply, around)
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    # Imported late: help and usage errors must not load what only an answer needs.
     from ..plan import plan_dns
     from ..read import NEEDS, notices, whole_facts
     from ..report.plan import LameduckReport

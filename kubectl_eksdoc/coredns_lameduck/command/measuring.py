@@ -1,4 +1,4 @@
-"""``coredns-lameduck --measure``: what would be made and done is shown and typed back, done, heard, and deleted."""
+"""``coredns-lameduck --measure``: show the plan, confirm, run the measurement, and clean up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 @frozen
 class _Asking:
-    """Who asks for what, in which surroundings, of which cluster."""
+    """One measurement request, its context, and its cluster."""
 
     measure: Measurement
     around: CommandContext
@@ -57,7 +57,8 @@ class _Asking:
 
 
 def measuring(measure: Measurement, around: CommandContext) -> CommandAnswer:
-    """
+    """Measure DNS, or show what the measurement would do.
+
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
@@ -83,7 +84,7 @@ def measuring(measure: Measurement, around: CommandContext) -> CommandAnswer:
 
 
 def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
-    """What would be made, for kubectl; or whether the server would take it."""
+    """The manifests for kubectl, or whether the server would accept them."""
     around, given = asking.around, asking.measure.flags
     if asking.measure.dry == "client":
         view = MeasureReport(asking.cluster, plan, options=given, program=asking.program, asked=asked(plan))
@@ -119,7 +120,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
         found = owned(manifest, MARKS, what, context, around, run)
     view = MeasureReport(asking.cluster, plan, found, options=given)
     text = opening.answered(view, around)
-    # For the shutdown budget of later checks, where the Deployment is known.
+    # Kept for the shutdown budget of later checks, if the Deployment is known.
     of = propagation(plan, found, len(asking.cluster.nodes))
     if of is not None and plan.workload is not None:
         cache.keep(plan.workload.uid, asking.cluster.identity.context, of, asking.around.environ)
@@ -129,5 +130,5 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
 
 
 def _made(plan: MeasurePlan) -> object:
-    """What is made and what goes, which must not be another than was shown."""
+    """The pods to create and the pods that end; they must be the same as shown."""
     return plan.pods, [each.name for each in plan.affected], plan.workload and plan.workload.uid

@@ -1,5 +1,5 @@
-"""CoreDNS, its Corefile, a change of it and a measurement, in every format.
+"""Output of CoreDNS checks, Corefiles, changes and measurements, in every format.
 
-Belongs here: which findings, values, commands and figures are shown, in which order and in which words.
-Never here: how anything is judged, changed or measured (that is `coredns_lameduck`).
+Belongs here: which findings, values, commands and figures are shown, and in which order. Never here: verdicts, changes
+and measurements (`coredns_lameduck`).
 """

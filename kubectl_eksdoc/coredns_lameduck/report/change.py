@@ -1,4 +1,4 @@
-"""A change of CoreDNS that is to be made, or was, in every format."""
+"""Report of a change of CoreDNS, before and after it, in every format."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from .commands import diff, values_diff
 
 
 def wished(change: CorednsChange) -> str:
-    """``lameduck 20s, on-demand nodes only``."""
+    """``lameduck 20s, no Spot nodes``."""
     wishes = change.wishes
     parts = [f"lameduck {wishes.lameduck_s}s"] if wishes.lameduck_s is not None else []
     if wishes.on_demand:
@@ -125,7 +125,7 @@ _SAID = {
 
 
 def command(said: tuple[str, ...]) -> str:
-    """For a shell."""
+    """A command line for a shell."""
     return shell(*said)
 
 
@@ -140,11 +140,15 @@ _TONES = {
 
 @frozen
 class DnsChangeReport(CommandReport):
-    """`change` None: it was begun before, and is looked at again. `plan`: what the update would do, None where EKS is
-    not asked; `values` and `mode` are those of the call. `resets`: fields that it takes from people; `weighty`: what
-    must be acknowledged; `changes`: how many values, or Corefiles, become others. `command` does the same without this
-    tool; `back`: each a line for a shell. `ended`: what came of the update; `applied`: the ConfigMap was changed;
-    `tried`: what a dry run was told. `verified`: which pods have taken it up, None where nobody looked."""
+    """The report of a change.
+
+    `change` None: the change was sent earlier, and is checked again. `plan`: the plan of the add-on's update, None
+    without one; `values` and `mode`: of the request. `resets`: fields of other managers that it resets;
+    `acknowledgements`: findings to acknowledge; `changes`: number of changed values or Corefiles. `command`: the
+    command that does the same without this tool; `back`: the lines of the rollback. `ended`: the result of the update;
+    `applied`: the ConfigMap was changed; `tried`: the result of a dry run. `verified`: which pods have loaded the new
+    Corefile, None where this was not checked.
+    """
 
     of = "a change of CoreDNS"
 
@@ -171,7 +175,7 @@ class DnsChangeReport(CommandReport):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Of the change, of the update that makes it, and of what came of it."""
+        """The findings of the verification, of the change, and of the update that makes it."""
         own = self.change.findings if self.change is not None else ()
         return (*self.after, *own, *(self.plan.findings if self.plan is not None else ()))
 
@@ -356,7 +360,7 @@ class _Corefile(Printed):
     before: str
     after: str
     reloads: bool
-    """CoreDNS takes it up by itself."""
+    """CoreDNS reloads it by itself."""
 
     @classmethod
     def of(cls, facts: EditedCorefile) -> _Corefile:
@@ -373,7 +377,7 @@ class _Node(Printed):
 
 
 class _Landing(Printed):
-    """Which nodes would take a pod of CoreDNS."""
+    """The nodes on which a pod of CoreDNS could run."""
 
     called = {"nodes": "seats"}
 
@@ -384,7 +388,7 @@ class _Landing(Printed):
 
 
 class _Change(Printed):
-    """What is wished, and what it makes of what is there."""
+    """The request, and the resulting change."""
 
     called = {"addon_version": "version", "wished": "wishes"}
 
@@ -397,7 +401,7 @@ class _Change(Printed):
     affinity_source: Text | None
     landing: _Landing | None
     nothing: bool
-    """It is so already, and kept where it lasts."""
+    """Nothing changes: the request is in effect already, and persists."""
     left_to_you: OthersLines
 
     @classmethod
@@ -438,7 +442,7 @@ class _Verified(Printed):
 
 
 class DnsChangeResult(CommandResult):
-    """A change of CoreDNS that is to be made, or was: kubectl eksdoc coredns-lameduck --set … -o json."""
+    """A change of CoreDNS before or after it is made: kubectl eksdoc coredns-lameduck --set … -o json."""
 
     called = {"refusals": "guards", "way_back": "back", "outcome": "ended"}
 
@@ -451,14 +455,14 @@ class DnsChangeResult(CommandResult):
     mode: Mode | None
     """How conflicts are resolved."""
     values: dict[str, Any] | None
-    """The whole document of the call; null where EKS is not asked."""
+    """The complete document of the request; null where EKS is not asked."""
     config: dict[str, Any] | None
-    """What is applied of the ConfigMap; null where nothing is."""
+    """The part of the ConfigMap that is applied; null: none."""
     resets: OthersLines
-    """Fields that the call takes from other managers more."""
+    """Fields of other managers that the request resets, too."""
     conflicts: tuple[_Conflict, ...]
     changes: Count
-    """Values, or Corefiles, that become others."""
+    """Number of changed values or Corefiles."""
     command: Text | None
     refusals: tuple[RefusalResult, ...]
     to_acknowledge: OthersLines

@@ -1,4 +1,4 @@
-"""What a change of CoreDNS is as text: the differences, and the same and the way back as lines for a shell."""
+"""Text of a change of CoreDNS: differences, and the commands of the change and its rollback."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ..lameduck import EditedCorefile
 
 
 def diff(texts: EditedCorefile) -> list[str]:
-    """Unified, with enough around it to see which server block it is in."""
+    """A unified diff, with enough context to show the server block."""
     before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
     return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
 
 
 def values_diff(before: Doc, after: Doc) -> list[str]:
-    """Of the add-on's values as YAML; the Corefile is named only."""
+    """A diff of the add-on's values as YAML; the Corefile is only summarized."""
     old, new = _as_yaml(before), _as_yaml(after)
     found = difflib.unified_diff(old, new, "values (today)", "values (new)", lineterm="", n=2)
     return [line for line in found if not line.startswith("@@")]
@@ -50,8 +50,8 @@ def _lameduck(text: str) -> str:
 
 
 def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
-    """Server-side, from standard input."""
-    secret = printed(config) != config  # then it is a file of one's own
+    """The command of a server-side apply, from standard input."""
+    secret = printed(config) != config  # then the user's own file is applied
     apply = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc"]
     apply += ["-f", "configmap.json" if secret else "-", *(["--force-conflicts"] if force else [])]
     text = json.dumps(config, sort_keys=True, separators=(",", ":"))
@@ -64,6 +64,6 @@ def back_of_update(back: AddonRollback | Unknown, eks: EksCluster, reach: Comman
 
 
 def back_of_map(file: str, kubectl: Sequence[str]) -> tuple[str, ...]:
-    """`file` holds the Corefile of before, and nothing else of the ConfigMap."""
+    """`file` contains the previous Corefile, and no other field of the ConfigMap."""
     said = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc", "-f", file]
     return (shell(*said),)

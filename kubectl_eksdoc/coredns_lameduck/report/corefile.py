@@ -1,7 +1,6 @@
-"""A Corefile that was read alone, in every format.
+"""Report of a single Corefile, in every format.
 
-Belongs here: what is shown of it, in which order and in which words.
-Never here: what CoreDNS takes, and how bad it is.
+Belongs here: what is shown of it, and in which order. Never here: what CoreDNS accepts, and severities.
 """
 
 from __future__ import annotations
@@ -77,13 +76,13 @@ def _lines(read: CorefileRead) -> list[str]:
     return [ends, f"/health {health}; /ready {ready}."]
 
 
-# As ``-o json`` and ``-o yaml`` print it.
+# The result as ``-o json`` and ``-o yaml`` print it.
 
 _Seconds = Annotated[float, Meta(ge=0)]
 
 
 class _FileMetadata(Printed):
-    """Which tool, and the options as given."""
+    """The version of the tool, and the options as given."""
 
     tool_version: Text
     options: dict[str, Any]
@@ -95,28 +94,28 @@ class _Refusal(Printed):
 
 
 class CorefileResult(KindResult):
-    """A Corefile read alone: kubectl eksdoc coredns-lameduck -f Corefile -o json. No cluster is in it."""
+    """A single Corefile: kubectl eksdoc coredns-lameduck -f Corefile -o json. It is read without a cluster."""
 
     called = {"file": "path", "coredns_version": "version", "accepted": "judged.accepted"}
 
     kind: Literal["CorefileReading"]
     metadata: _FileMetadata
     file: Text
-    """The file, as it was named."""
+    """The file, as the user named it."""
     coredns_version: Annotated[str, Meta(pattern="^v[0-9]")]
-    """The version that judges."""
+    """The version of CoreDNS that it is checked for."""
     verdict: Text
-    """In a sentence."""
+    """One sentence."""
     accepted: bool | None
-    """Whether that CoreDNS would start with it; null where that is not known."""
+    """Whether that CoreDNS would start with it; null: unknown."""
     lameduck_seconds: _Seconds | None
-    """Of all health plugins together; null where the text does not tell it, or is refused."""
+    """Of all health plugins together; null where the text does not determine it, or is refused."""
     shutdown_seconds: _Seconds | None
-    """From SIGTERM to the end, at most: lameduck and the closing of the servers."""
+    """Longest time from SIGTERM to the end: lameduck and the closing of the servers."""
     health: Texts
-    """Where /health is answered, one for each server block with the plugin."""
+    """Addresses that answer /health, one for each server block with the plugin."""
     ready: Texts
-    """Where /ready is answered, one for each server block with the plugin."""
+    """Addresses that answer /ready, one for each server block with the plugin."""
     refusals: tuple[_Refusal, ...]
-    """Why it is refused, in CoreDNS' words and order; it stops at the first."""
+    """Why it is refused, in CoreDNS' words and order; CoreDNS stops at the first."""
     findings: tuple[FindingResult, ...]

@@ -1,4 +1,4 @@
-"""A measurement of DNS, in every format: what would be made and done, and what came of it, second by second."""
+"""Report of a DNS measurement, in every format: the plan, and the result second by second."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def in_short(view: MeasureReport) -> str:
 
 
 def _meanwhile(measured: DnsMeasurement) -> str:
-    """What it is worth: DNS that is left alone always answers."""
+    """How much the measurement shows: without a change, DNS always answers."""
     gone = {each.pod for each in measured.told}
     if gone:
         return f"{counted(len(gone), 'CoreDNS pod')} ended meanwhile."
@@ -101,7 +101,7 @@ def through_service(plan: MeasurePlan, report: LoadReport) -> Counts:
 
 
 def would(plan: MeasurePlan) -> str:
-    """What would be made and done."""
+    """What would be created and done."""
     if not plan.pods:
         return "There is no node to ask from: nothing would be made."
     namespace = plan.manner.namespace
@@ -114,7 +114,7 @@ def would(plan: MeasurePlan) -> str:
 
 
 def about(plan: MeasurePlan) -> list[str]:
-    """What somebody should know before it is made."""
+    """What the user should know before the pods are created."""
     manner = plan.manner
     rate = manner.rate * len(plan.streams)
     told = [
@@ -159,8 +159,8 @@ def named(targets: Iterable[QueryTarget]) -> str:
 
 @frozen
 class MeasureReport(CommandReport):
-    """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
-    asked. `program` and `asked`: what the pods are given, for the manifests."""
+    """`measured` None: nothing was created so far. `refused`: what the server would refuse, by name, after a
+    server-side dry run. `program` and `load_plan`: the input of the pods, for the manifests."""
 
     of = "a measurement"
 
@@ -236,10 +236,10 @@ def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
 
 
 def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: LoadReport, ended: frozenset[str]) -> Row:
-    """Of `ended` pods the lost answers at their own address are as they should be."""
+    """Lost answers at the own address of `ended_pods` are expected."""
     total = report.total(stream)
     median, slowest = times(report, stream)
-    # What is lost of an endpoint's own address may be as it should be.
+    # Answers lost at an endpoint's own address may be expected.
     return [
         zone,
         f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
@@ -255,7 +255,7 @@ def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: LoadRepor
 
 
 def _pod(plan: MeasurePlan, stream: MeasuredStream) -> str:
-    """Whose own address is asked, "" for the service's."""
+    """The pod whose own address is queried, or "" for the service."""
     return next((target.pod for target in plan.targets if target.name == stream.target), "")
 
 
@@ -265,14 +265,14 @@ def times(report: LoadReport, stream: MeasuredStream) -> tuple[float | None, flo
     return (found[len(found) // 2][0], max(each[2] for each in found)) if found else (None, None)
 
 
-# What a measurement would make, as kubectl takes it.
+# The manifests of a measurement, for kubectl.
 
 
 def dry_run(view: MeasureReport) -> RoleManifests:
     return RoleManifests((), (), tuple(manifests(view.plan, view.program, view.asked)))
 
 
-# A measurement as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it. Times of
+# A measurement as ``-o json`` and ``-o yaml`` print it. null: unknown, with the reason beside it.
 
 
 _Positive = Annotated[float, Meta(gt=0)]
@@ -295,9 +295,9 @@ class _Measurement(Printed):
     deadline_seconds: Positive
     pods: Texts
     affected: Texts
-    """CoreDNS's pods that are replaced or evicted."""
+    """CoreDNS pods that are replaced or evicted."""
     changes: Count
-    """Part of the typed confirmation: pods that are made and pods that are affected."""
+    """Part of the typed confirmation: pods that are created and pods that are affected."""
 
     @classmethod
     def of(cls, facts: MeasurePlan) -> _Measurement:
@@ -356,9 +356,9 @@ class _Mark(Printed):
 
 
 class _Counts(Printed):
-    """Questions. sent is the sum of what follows, but for unsent: due, but the asking pod was too busy. late: after
-    over a second; lost: not within the timeout; refused: answered at once that no server is there; failed: SERVFAIL,
-    REFUSED, truncated; unsure: as likely the asking pod's own fault."""
+    """Queries. sent is the sum of the other counts except unsent: those were due, but the querying pod was too busy.
+    late: after more than a second; lost: not within the timeout; refused: answered at once that no server listens;
+    failed: SERVFAIL, REFUSED, truncated; unsure: possibly caused by the querying pod."""
 
     sent: Count
     answered: Count
@@ -402,7 +402,7 @@ class _Stream(Printed):
     median_ms: _Milliseconds | None
     slowest_ms: _Milliseconds | None
     seconds: tuple[_Second, ...]
-    """Those in which something was due, counted from began."""
+    """Seconds in which a query was due, counted from began."""
 
 
 def _stream(report: LoadReport, stream: MeasuredStream) -> _Stream:
@@ -421,12 +421,12 @@ class _Zone(Printed):
     zone: Text | None
     node: Text
     ran: bool
-    """Whether the pod ran and reported what it saw."""
+    """Whether the pod ran and reported its observations."""
     why: Text | UnsetType
     missing: Text | UnsetType
     began: result.Moment | UnsetType
     marks: tuple[_Mark, ...] | UnsetType
-    """What happened to CoreDNS's pods, in the asking pod's seconds: known to a second."""
+    """Events of CoreDNS pods in the querying pod's seconds, accurate to a second."""
     streams: tuple[_Stream, ...] | UnsetType
 
 
@@ -453,8 +453,8 @@ class _Cleanup(Printed):
 
 
 class MeasureResult(CommandResult):
-    """DNS, asked at a steady rate from a pod in each zone: what was lost and late by second, and what happened to
-    CoreDNS's pods meanwhile."""
+    """DNS queried at a steady rate from a pod in each zone: lost and late answers by second, and the events of CoreDNS
+    pods meanwhile."""
 
     called = {
         "measurement": "plan",
@@ -471,18 +471,18 @@ class MeasureResult(CommandResult):
     """One sentence."""
     measurement: _Measurement
     zones: tuple[_Asking, ...]
-    """Every zone with nodes; node null: DNS is not asked from there."""
+    """Every zone with nodes; node null: DNS is not queried from there."""
     targets: tuple[_Target, ...]
     not_applicable: tuple[_NotApplicable, ...]
     refused: tuple[_Refused, ...]
-    """What the server would refuse, where a dry run asked it."""
+    """What the server would refuse, after a server-side dry run."""
     done: _Done | None
-    """What was done to CoreDNS; null: nothing was made."""
+    """The change of CoreDNS; null: nothing was created."""
     moments: tuple[_Moment, ...]
-    """What happened to CoreDNS's pods, by the API server's clock."""
+    """Events of CoreDNS pods, by the API server's clock."""
     unseen: Text | None
-    """Why not all of that is known."""
+    """Why some events are unknown."""
     measured: tuple[_Zone, ...]
     cleanup: _Cleanup | None
-    """null: nothing was made."""
+    """null: nothing was created."""
     findings: tuple[FindingResult, ...]

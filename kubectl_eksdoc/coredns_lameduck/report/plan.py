@@ -1,4 +1,4 @@
-"""Whether DNS survives its nodes, in every format."""
+"""Report of CoreDNS: whether lookups survive the loss of its nodes, in every format."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def verdict(plan: DnsPlan) -> str:
 
 
 def elsewhere(plan: DnsPlan) -> bool:
-    """Nobody needs CoreDNS."""
+    """Whether the cluster does not use CoreDNS."""
     return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [
         Code.of("dns-elsewhere")
     ]
@@ -123,7 +123,7 @@ _WIDEST = 60
 
 
 def bar(budget: ShutdownBudget, lameduck: float | None, look: Look, room: int) -> list[str]:
-    """Three lines, none wider than `room`: the bar, where lameduck is now below it, and the seconds."""
+    """At most three lines of `max_width`: the bar, the seconds, and the current lameduck."""
     grace = max(budget.shutdown.grace_s, 1)
     end = max(grace, int(lameduck or 0) + 1)
     width = min(_WIDEST, room - len(f" {end} s"))
@@ -148,7 +148,7 @@ def _sign(budget: ShutdownBudget, second: float) -> str:
 
 
 def _scale(marks: dict[int, str], end: int, width: int) -> str:
-    """Each number where its second is; one that would run into the one before is left out."""
+    """Each number at its second; a number that would overlap the previous one is left out."""
     line = ""
     for second, text in sorted(marks.items()):
         at = int(second * width / end)
@@ -185,7 +185,7 @@ class LameduckReport(CommandReport):
         return self.plan.facts.cluster
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """One page: what will happen, in what order to mend it, and what shows it."""
+        """One page: what will happen, the fixes in order, and the evidence."""
         plan = self.plan
         yield Head(verdict(plan), (what(plan),))
         yield Points("What will happen", plan.outlook)
@@ -208,7 +208,7 @@ class LameduckReport(CommandReport):
 
 
 def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
-    """What the steps mend is said there; of it only the line is repeated."""
+    """The findings. For a finding that the steps fix only its line is shown, because the steps contain the rest."""
     if full:
         return plan.findings
     kept = (each for each in plan.findings if each.severity is not Severity.INFO)
@@ -293,11 +293,11 @@ def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
     ]
 
 
-# CoreDNS as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
+# CoreDNS as ``-o json`` and ``-o yaml`` print it. null: unknown, with the reason beside it.
 
 
 class _Step(Printed):
-    """One change; those before it make it safe."""
+    """One change; the steps before it make it safe."""
 
     what: Text
     why: Text
@@ -311,11 +311,11 @@ class _Coredns(Printed):
     version: Text | None
     replicas: Count | None
     why: Text | UnsetType
-    """Why its Deployment is not known."""
+    """Why its Deployment is unknown."""
     managed_addon: bool | None
-    """null: not known."""
+    """null: unknown."""
     corefile: str | None
-    """As it is deployed."""
+    """The deployed text."""
 
     @classmethod
     def of(cls, facts: dns.DnsFacts) -> _Coredns:
@@ -337,23 +337,23 @@ class _Shutdown(Printed):
     """The shutdown budget: lameduck between leastSeconds and advisedSeconds is safe."""
 
     lameduck_seconds: Annotated[float, Meta(ge=0)] | None
-    """null: not told by the text."""
+    """null: the text does not determine it."""
     why: Text | UnsetType
-    """Why the rest is not known."""
+    """Why the rest is unknown."""
     grace_seconds: Count | UnsetType
     pre_stop_seconds: Count | UnsetType
     closing_seconds: Count | UnsetType
     margin_seconds: Count | UnsetType
     propagation_seconds: Count | UnsetType
-    """Until every node has removed the endpoint: an estimate by their number, or measured."""
+    """Until every node has removed the endpoint: an estimate from the number of nodes, or measured."""
     propagation_measured_at: Moment | UnsetType | None
     """When it was measured; null: it is an estimate."""
     client_seconds: Count | UnsetType
     """How long a client waits for an answer."""
     least_seconds: Count | UnsetType
-    """With a shorter lameduck, a pod that is gone may still be asked: propagationSeconds and a margin."""
+    """With a shorter lameduck, clients may still send to a pod that has ended: propagationSeconds and a margin."""
     most_seconds: int | UnsetType
-    """With a longer one, it may be killed before it has closed; negative: with any."""
+    """With a longer one, it may be killed before its servers are closed; negative: with any."""
     advised_seconds: Count | UnsetType | None
     """The largest safe lameduck; null: no value is safe."""
 
@@ -388,7 +388,7 @@ class _Pod(Printed):
     ready: bool
     leaving: bool
     serving: bool | None
-    """Whether it is a ready endpoint of kube-dns; null: not known."""
+    """Whether it is a ready endpoint of kube-dns; null: unknown."""
     restarts: Count | None
 
 
@@ -417,16 +417,16 @@ class _Zone(Printed):
 
 
 class LameduckResult(CommandResult):
-    """Whether DNS survives its nodes: kubectl eksdoc coredns-lameduck -o json."""
+    """Whether lookups survive the loss of nodes: kubectl eksdoc coredns-lameduck -o json."""
 
     called = {"coredns": "facts", "shutdown": "ending"}
 
     kind: Literal["CorednsLameduck"]
     recognised: Text | None
-    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    """How the tool recognized that AWS describes the cluster that was read; null: nothing is known from AWS."""
     verdict: Text
     outlook: Texts
-    """What will happen, a sentence each."""
+    """What will happen, one sentence each."""
     steps: tuple[_Step, ...]
     coredns: _Coredns
     shutdown: _Shutdown

@@ -1,4 +1,4 @@
-"""A second a sign: whether DNS answered, and below it what happened to CoreDNS's pods."""
+"""Plot of a DNS measurement: one character a second, and below it the events of CoreDNS pods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoin
 
 
 def signs(report: LoadReport, streams: Sequence[MeasuredStream], step: int) -> str:
-    """A sign for each `step` seconds: the worst of them."""
+    """One character for each `step` seconds: the worst of them."""
     every = [report.seconds.get(stream, {}) for stream in streams]
     cells: list[list[MeasuredSecond]] = [[] for _ in range(math.ceil(report.length / step))]
     for of in every:
@@ -47,7 +47,7 @@ def _sign(seconds: Sequence[MeasuredSecond]) -> str:
 
 
 def marks(report: LoadReport, moments: Sequence[MeasurementEvent], step: int) -> str:
-    """What happened in the seconds of the report, each under its own."""
+    """The events in the seconds of the report, each below its second."""
     width = math.ceil(report.length / step)
     cells: dict[int, set[What]] = {}
     for each in moments:
@@ -58,12 +58,12 @@ def marks(report: LoadReport, moments: Sequence[MeasurementEvent], step: int) ->
 
 
 def _mark(what: set[What]) -> str:
-    """The first by their order: what follows of itself is told below."""
+    """The mark of the first event kind; the legend lists all events."""
     return next((MARKS[each] for each in What if each in what), " ")
 
 
 def step_for(length: int, room: int) -> int:
-    """So many seconds share a sign where one each would not fit."""
+    """Seconds for each character, so that the plot fits."""
     return max(1, math.ceil(length / max(room, 1)))
 
 
@@ -92,7 +92,7 @@ def plot(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) -> Sec
 
 
 def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[MeasuredStream]]:
-    """What is a line: a stream; of an endpoint both transports share one, where not everything is shown."""
+    """The streams of each line. Without `full`, both transports of an endpoint share a line."""
     pods = {target.name for target in plan.targets if target.pod}
     found: dict[str, list[MeasuredStream]] = {}
     for stream in plan.streams:
@@ -110,5 +110,5 @@ def legend(measured: DnsMeasurement) -> Section:
 
 
 def by(stream: MeasuredStream) -> str:
-    """``udp``, ``tcp``, or ``kept``: over UDP, from a socket that is kept."""
+    """``udp``, ``tcp``, or ``kept``: over UDP from one long-lived socket."""
     return stream.transport.removeprefix("udp-")

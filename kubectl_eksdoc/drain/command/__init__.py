@@ -1,5 +1,5 @@
-"""``kubectl eksdoc drain``: the plan, the commands that drain nodes, and those that look after a run.
+"""``kubectl eksdoc drain``: the commands that plan and run drains, and those that manage runs.
 
-Belongs here: what was asked for, what must be typed, what is shown while it goes on.
-Never here: who may be evicted (that is `drain.run`), a request to a cluster.
+Belongs here: requests, typed confirmations, output during a run. Never here: eviction decisions (those are in
+`drain.run`), requests to a cluster.
 """

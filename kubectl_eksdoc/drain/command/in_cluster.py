@@ -1,7 +1,7 @@
-"""``drain run --in-cluster``: the same run, by a Job in the cluster that it drains.
+"""``drain run --in-cluster``: run the drain as a Job in the cluster.
 
-Its plan goes with it, and it does nothing (exit code 7) where the cluster is not as in that plan any more. The id of
-the run is chosen here, so that whatever restarts the Job's pod goes on with the same run.
+The Job gets the plan, and does nothing (exit code 7) if the cluster no longer matches it. The run id is chosen here, so
+that a restarted pod of the Job resumes the same run.
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ from .plan import exit_code
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
 PLAN = "plan.json.gz"
 NAMES = "eksdoc-drain-"
-"""What the names of all its objects begin with; the run's id follows."""
+"""Prefix of the names of all its objects; the run id follows."""
 
 FINAL = (streams.FAILS, streams.USAGE, streams.UNKNOWN, streams.STOPPED, streams.DRIFTED, streams.BUG)
-"""Whatever ends so would end so again, or somebody has to decide first. Where the cluster did not answer, or the
-process was killed or told to end, it goes on."""
+"""Exit codes after which the Job must not restart: the result would be the same, or a user must decide first. If the
+cluster did not respond, or the process was killed or told to end, it is restarted."""
 
 
 def check(wanted: NewRun) -> None:
-    """
+    """Check that the request needs no terminal.
+
     Raises:
-        UsageError: something is asked for that only whoever sits at a terminal can give.
+        UsageError: an option needs a user at a terminal.
     """
     if wanted.hooks.commands:
         raise UsageError(
@@ -75,12 +76,12 @@ def inside(
     dry: str,
     around: CommandContext,
 ) -> CommandAnswer:
-    """`plan`: its document, as ``drain plan -o json`` prints it.
+    """Show or create the Job. `plan`: its document, as ``drain plan -o json`` prints it.
 
     Raises:
-        UsageError: it cannot be done so, or what was typed is something else.
-        Locked: another one is under way.
-        EksdocError: as `in_cluster.command.shown_or_created`.
+        UsageError: the request is not possible in the cluster, or the typed confirmation is wrong.
+        Locked: another run is in progress.
+        EksdocError: as `in_cluster.command.show_or_create`.
     """
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -115,10 +116,10 @@ def inside(
 
 
 def _check_jobs(read: PlannedRead) -> None:
-    """A Job whose pod has not come up yet has no journal by which anything knew of it.
+    """Check that no other Job drains. A Job whose pod has not started yet has no journal that would show it.
 
     Raises:
-        Locked: the Job of an earlier one is not over.
+        Locked: an earlier Job has not finished.
     """
 
     for job in read.cluster.jobs:
@@ -132,10 +133,10 @@ def _check_jobs(read: PlannedRead) -> None:
 
 
 def _packed(plan: Doc, around: CommandContext) -> bytes:
-    """Whole, if a ConfigMap can hold it, else what the run is held against.
+    """Return the whole plan if a ConfigMap can hold it, otherwise only the part that the run checks.
 
     Raises:
-        UsageError: no ConfigMap can hold even that.
+        UsageError: even that is too large for a ConfigMap.
     """
     found = packed(to_json(plan))
     if len(found) > LARGEST:

@@ -1,6 +1,6 @@
-"""A run that is carried out by this process: what it is given, and what is said when it is over.
+"""Invocation of a run by this process: its inputs, its output, and its advice after an error.
 
-What the commands that look after runs have in common: which cluster, which namespace, which run.
+Also shared by the commands that manage runs: which cluster, namespace, and run.
 """
 
 from __future__ import annotations
@@ -57,14 +57,15 @@ LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 
 @frozen
 class RunRequest:
-    """`run` is an id, "" for the one that is meant where there is only one."""
+    """`run`: a run id, "" if the only matching run is meant."""
 
     namespace: str
     run: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, around: CommandContext) -> RunRequest:
-        """
+        """Return the run that the arguments name.
+
         Raises:
             UsageError: more than one run is named, or another source than the live cluster.
         """
@@ -81,16 +82,16 @@ class RunRequest:
         return around.edges.open_runs(around.connection, self.keeping(around))
 
     def reader(self, around: CommandContext, limits: RunLimits, progress: Progress | None = None) -> ClusterReader:
-        """Of a run under these limits."""
+        """Return a cluster reader for a run with these limits."""
         return around.reader(progress, run_options.waiting(limits, around))
 
     def nodes(self, around: CommandContext) -> Cluster:
-        """The cluster, of which nothing else is read."""
+        """Read only the nodes of the cluster."""
         return around.reader().read((kinds.NODES,))
 
 
 def held_lock(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
-    """The right to read the lock may be missing: then nobody can tell who leads, and a note says so."""
+    """Return the lock, and notes; None if it must not be read: then the leader is unknown, and a note says so."""
     try:
         return runs.lock(), ()
     except Forbidden as error:
@@ -102,7 +103,8 @@ def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:
 
 
 def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], what: str) -> RunSummary:
-    """The run called `name`, or the only one `among` them, which are those that are `what` (``under way``).
+    """Return the run called `name`, or the only one of `candidates`. `state_text` describes these for errors (``under
+    way``).
 
     Raises:
         UsageError: there is none, or more than one.
@@ -112,7 +114,7 @@ def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], w
         if found is None:
             hint = LIST
             if is_run_id(name):
-                # Its Job may be there, and wait for a node or an image: nobody can pause what begins a moment later.
+                # Its Job may exist and wait for a node or an image: a run cannot be paused before its pod starts it.
                 look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
                 hint += (
                     "\nOne of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job "
@@ -129,16 +131,16 @@ def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], w
 
 
 def reached_by(around: CommandContext, namespace: str, context: str = "") -> tuple[str, ...]:
-    """The words that lead to the same cluster again, and to the namespace of its runs."""
+    """Return the command-line arguments that select the same cluster and the namespace of its runs."""
     words = opening.words(around, context)
     return words if namespace == JOURNAL_NAMESPACE else (*words, NAMESPACE_FLAG, namespace)
 
 
 @dataclass(eq=False)
 class RunInvocation:
-    """`command` is how the user called it (``drain run``), `given` what for, by the names of flags; `resumed`: it was
-    begun before. `face_of` makes what shows it, None for lines on the streams of the process. Mutable: it knows when
-    the run began."""
+    """`command`: the command as typed (``drain run``); `options`: its options by the names of flags; `resumed`: the run
+    was started before. `open_display` opens the display of the run, None for lines on the streams of the process.
+    Mutable: it records when the run started."""
 
     command: str
     around: CommandContext
@@ -154,17 +156,17 @@ class RunInvocation:
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
         self._left: tuple[Cluster, DrainRunEnd] | None = None
-        self._is_told = False  # the end of the run, for a replay
-        self._unrecorded = ""  # why nothing more is kept for a replay
+        self._is_told = False  # whether the end of the run is recorded for a replay
+        self._unrecorded = ""  # why no more events are recorded for a replay
         self.asked_before = ("", "")
-        """What was asked of the run before it was ours, as `RunEdges.wanted`: it holds until something else is."""
+        """The phase that was requested before this process led the run: it holds until another one is requested."""
 
     @contextmanager
     def open(self, wait_s: float = 0.0) -> Iterator[RunEdges]:
-        """The lock is ours while it is open; `wait_s`: so long another one's is waited for.
+        """Open the run; the lock is held meanwhile. `wait_s`: how long to wait for a lock that another client holds.
 
         Raises:
-            as `drain.run.apply.open_run`; an error within says how to go on.
+            as `drain.run.apply.open_run`; an error within has a hint how to continue.
         """
         around, keeping, edges = self.around, self.keeping, self.around.edges
         make = self.face_of or partial(RunOutput, around, keeping.run)
@@ -183,7 +185,7 @@ class RunInvocation:
             raise
         except ClusterError as error:
             whole = rights.explained(error, self.command) if isinstance(error, Forbidden) else error
-            if self._stands:  # it was under way, so that it has stopped before its end
+            if self._stands:  # it was running, so it has stopped before its end
                 raise Stopped(whole.message, "\n".join(filter(None, (whole.hint, self._advice(None))))) from error
             raise whole from (error if whole is not error else error.__cause__)
         except KeyboardInterrupt:
@@ -192,7 +194,7 @@ class RunInvocation:
             raise
 
     def _record(self, text: str) -> None:
-        """For a replay of the drain. A run goes on where that cannot be written: this is noted once."""
+        """Record events for a replay. The run continues if they cannot be written: this is reported once."""
         if not text or self._unrecorded or self.command == "drain rollback":
             return
         try:
@@ -221,7 +223,7 @@ class RunInvocation:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """An error that ends a run has an answer, too: what was done until then."""
+        """Add the result until then to an error that ends the run."""
         try:
             yield
         except Stopped as error:
@@ -230,7 +232,7 @@ class RunInvocation:
             raise
 
     def answer(self, cluster: Cluster, ended: DrainRunEnd) -> CommandAnswer:
-        """What came of it."""
+        """Return the answer of the command."""
         text = opening.answered(self.report(cluster, ended), self.around)
         blank = "\n" if self.around.options.output in ("table", "wide") else ""
         plan = ended.record.plan
@@ -257,18 +259,18 @@ class RunInvocation:
 
     @property
     def recorded_in(self) -> str:
-        """The file from which the run is shown again; "" where it could not be kept."""
+        """The file with the recorded events; "" if it could not be written."""
         return "" if self._unrecorded else events_file(self.keeping)
 
     @property
     def _stands(self) -> bool:
-        """Whether there is a run, of which something may have been done."""
+        """Whether the run exists, and may have changed something."""
         return self._world is not None and self._world.journal.stands
 
     def _advice(self, error: Stopped | None) -> str:
-        """What works after `error`; None: the user left."""
+        """Return what helps after `error`; None: the user interrupted."""
         if isinstance(error, JournalGone):
-            # Where its journal was there may be no namespace any more: what is gone is given back from anywhere.
+            # The namespace of its journal may be gone: a run without a journal can be rolled back from anywhere.
             again = self._again("rollback", JOURNAL_NAMESPACE)
             return f"Take back what it did, by the notes on its nodes: {again}"
         if not self._stands and self.command == "drain run":
@@ -283,7 +285,7 @@ class RunInvocation:
         return shlex.join(["kubectl", "eksdoc", "drain", verb, self.keeping.run, *words])
 
 
-# Runs by the notes on nodes, for the commands of runs: which are in the way, whose journal is gone, and what to do.
+# Runs by the notes on nodes: which ones block a drain, whose journal is gone, and what to do.
 
 
 NOT_KNOWN = (
@@ -291,11 +293,11 @@ NOT_KNOWN = (
     "client uncordoned a node of it and cordoned it again since. Nodes whose annotations were "
     "removed are not found."
 )
-"""What a run without a journal cannot tell any more."""
+"""What is unknown about a run without a journal."""
 
 
 class RunAnnotations:
-    """`request`: its namespace is that of the journals that are asked for."""
+    """Reads the notes of runs on nodes. `request`: its namespace is the default for journals."""
 
     def __init__(self, request: RunRequest, around: CommandContext) -> None:
         self._around = around
@@ -303,10 +305,10 @@ class RunAnnotations:
         self._runs_in = cache(lambda namespace: RunRequest(namespace).runs(around))
 
     def check(self, own: str) -> Callable[[Cluster, DrainPlan], None]:
-        """What refuses a plan beside which another run than `own` is not over.
+        """Return a check that refuses a plan while another run than `own_run` has not ended.
 
         It raises:
-            Locked: it says which run, where its journal is, and what can be done.
+            Locked: it names the run, its journal, and the possible commands.
         """
 
         def checked(cluster: Cluster, plan: DrainPlan) -> None:
@@ -321,20 +323,20 @@ class RunAnnotations:
         return checked
 
     def found(self, nodes: tuple[Node, ...], name: str = "") -> tuple[FoundRun, ...]:
-        """All runs that these nodes name, or the one called `name`."""
+        """Return all runs that these nodes name, or the one called `name`."""
         noted = [each for each in noted_runs(nodes) if name in ("", each.run)]
         return found_runs(noted, self._namespace, self._runs_in)
 
     def elsewhere(self, found: FoundRun, verb: str) -> UsageError:
-        """Its journal is in another namespace."""
+        """Return the error that the journal is in another namespace."""
         return UsageError(
             f"the journal of run {found.run} is in namespace {found.namespace}, not in {self._namespace}",
             f"{self.command(verb, found)}",
         )
 
     def command(self, verb: str, found: FoundRun) -> str:
-        """``kubectl eksdoc drain rollback RUN``, to be copied into a shell. What is gone is given back from anywhere,
-        and the namespace that it was in may be gone, too."""
+        """Return a command such as ``kubectl eksdoc drain rollback RUN`` for a shell. A run without a journal can be
+        rolled back from anywhere, because the namespace of its journal may be gone, too."""
         namespace = JOURNAL_NAMESPACE if found.gone else found.namespace
         return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._around, namespace)])
 
@@ -353,7 +355,7 @@ class RunAnnotations:
         return f"run {found.run} is not over, and no process leads it; {where}"
 
 
-# Whether the user may do all that a command does: asked before anything is, for half a run is worse than none.
+# Permission checks before a command starts: a run that fails halfway is worse than none.
 
 
 def check_allowed(
@@ -362,12 +364,12 @@ def check_allowed(
     around: CommandContext,
     plan: DrainPlan | None = None,
 ) -> None:
-    """`journal`: the namespace of the runs' journal; `plan`: what is about to be done.
+    """`journal`: the namespace of the runs' journal; `plan`: the plan to execute.
 
     Raises:
-        Forbidden: rights are missing; it names all of them.
+        Forbidden: permissions are missing; the error names all of them.
     """
-    where: dict[str, list[str]] = {}  # the namespaces in which pods are asked to go, by the flag they would not without
+    where: dict[str, list[str]] = {}  # namespaces with pods to remove, by the flag that is needed for them
     if plan is not None:
         by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
         where = {flag: sorted({each.pod.namespace for each in some}) for flag, some in by_flag.items()}
@@ -376,7 +378,7 @@ def check_allowed(
     missing: dict[Permission, Right] = {}
     for each in around.edges.denied(around.connection, tuple(everywhere)):
         right = everywhere[each]
-        if right.subresource or right.flag:  # it may be allowed where it is needed
+        if right.subresource or right.flag:  # it may be allowed in the namespaces that need it
             within = tuple(each._replace(namespace=namespace) for namespace in where.get(right.flag, ()))
             missing |= dict.fromkeys(around.edges.denied(around.connection, within), right)
         else:

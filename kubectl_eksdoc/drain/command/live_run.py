@@ -1,6 +1,7 @@
-"""A run that a thread of this process carries out while screens show it: they look and wish, and nothing more.
+"""A run in a thread of this process while screens show it: the screens only read its updates and submit requests.
 
-A run on a terminal or in a log: a line for each event, one that says how it stands, and what is wished of it.
+Also the output of a run on a terminal or in a log: a line for each event, one line with the progress, and the signals
+of the user. And the demo cluster as a target of runs.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ from ..run.replay import WRITTEN_S, written
 from .screen_ports import RunKind, RunSummaryView, RunUpdate
 
 UNREAD = "its output is no longer read"
-"""Why it stops, as when its terminal is closed: what it does could not be seen."""
+"""Why a run stops when its output is closed, as when its terminal is closed: its actions could not be seen."""
 
 Told = Callable[[], int]
-"""How often the process was told to end."""
+"""Number of signals to end that the process has received."""
 
 Wanted = Callable[[], tuple[str, str]]
-"""What others ask of the run, a word of `RunPhase`, and who; two empty texts for nothing."""
+"""What other clients request of the run: a value of `RunPhase`, and the requester; two empty strings for nothing."""
 
 
 class RunFace(Protocol):
-    """What a run is shown by, and what is wished of it there. Open while it is carried out."""
+    """Display of a run, and source of user requests. Open while the run is executed."""
 
     def listen(self, moments: Sequence[RunMoment]) -> None: ...
 
@@ -60,7 +61,7 @@ class RunFace(Protocol):
 
 
 Write = Callable[[str], object]
-"""Keeps lines; it raises nothing."""
+"""Stores lines; it raises nothing."""
 
 FaceOf = Callable[[Told, Wanted], AbstractContextManager[RunFace]]
 
@@ -68,10 +69,10 @@ WISHES = {RunPhase.PAUSED.value: RunWish.PAUSE, RunPhase.ABORTED.value: RunWish.
 
 
 class RunOutput:
-    """A `RunFace`. Mutable.
+    """A `RunDisplay`. Mutable.
 
-    Events go to stdout as they happen, to stderr where the answer is one page; how it stands is written to a terminal
-    only, on one line of stderr that is rewritten. Where nobody reads it any more it is as if it was told to end once.
+    Events are written to stdout as they happen, to stderr if the answer is one page; the progress is written only to a
+    terminal, on one line of stderr that is rewritten. A closed output counts as one signal to end.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class RunOutput:
         wanted: Wanted,
         because: str = "",
     ) -> None:
-        """`because`: why it ends where the process is told to, "" where its user does that."""
+        """`stop_reason`: the reason for a stop by signal, "" if the user is the sender."""
         self._around = around
         self._because = because
         self._output = around.options.output
@@ -90,12 +91,12 @@ class RunOutput:
         self._told = told
         self._wanted = wanted
         self._look = opening.decide(around, around.stderr if self._output == "markdown" else None)
-        self._width = 0  # of what stands on the terminal's last line
+        self._width = 0  # width of the terminal's last line
         self._line_look = opening.decide(around, around.stderr)
         self._terminal = around.stderr.isatty()
         self._stands: RunProgress | None = None
-        self._answered = 0  # so many of the user's words to end
-        self._unread = ""  # why nobody sees what is told
+        self._answered = 0  # number of handled signals to end
+        self._unread = ""  # why the output is not read
 
     def __enter__(self) -> RunOutput:
         return self
@@ -123,7 +124,7 @@ class RunOutput:
         self._width = len(text)
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
-        """On stderr, whoever reads it."""
+        """Print to stderr."""
         self._clear()
         for line in events.why_it_waits(reasons, for_s, self._around.now(), self._line_look):
             say(self._around.stderr, f"{line}\n")
@@ -150,7 +151,7 @@ class RunOutput:
     def _say(self, text: str) -> None:
         try:
             self._around.say(text)
-        except UsageError as error:  # the disk is full, say: what is under way must settle all the same
+        except UsageError as error:  # for example, the disk is full: requests in flight must settle all the same
             self._unread = self._unread or error.message
 
     def _clear(self) -> None:
@@ -161,7 +162,7 @@ class RunOutput:
 
 @dataclass(eq=False)
 class RecordingFace:
-    """A `RunFace` in front of another one: what it is told is given to `write` as well, as lines for a replay.
+    """A `RunDisplay` in front of another one: all that it receives is also passed to `write`, as lines for a replay.
     Mutable."""
 
     shown: RunFace
@@ -192,13 +193,13 @@ class RecordingFace:
 
 
 Carry = Callable[[FaceOf], RunSummaryView]
-"""Carries it out to its end. It may raise EksdocError."""
+"""Executes the run to its end. It may raise EksdocError."""
 
 
 @dataclass(eq=False)
 class LiveRun:
-    """A `screen_ports.ActiveRun`, and the face of its run. Mutable; the thread does not end before the run has,
-    whatever becomes of the screens. `overrule` tells others that what they asked for holds no more."""
+    """A `screen_ports.ActiveRun`, and the display of its run. Mutable; the thread ends only with the run, even if the
+    screens are closed. `overrule` tells other clients that their request holds no more."""
 
     run: str
     kind: RunKind
@@ -214,10 +215,10 @@ class LiveRun:
         self._untold: list[RunMoment] = []
         self._standing: RunProgress | None = None
         self._outcome: RunSummaryView | None = None
-        self._mine: RunWish | None = None  # what is wished here, None where others asked for something since
+        self._mine: RunWish | None = None  # the request made here, None if other clients requested something since
         self._why = ""
-        self._theirs = ""  # what they asked for last
-        self._echo = False  # they were told that it goes on, which comes back as if they asked for it
+        self._theirs = ""  # the last request of other clients
+        self._echo = False  # other clients were told that it continues, which comes back like a request of theirs
         self._alone: frozenset[str] = frozenset()
         self._wanted: Wanted = lambda: ("", "")
         self._thread = threading.Thread(target=self._work, name=f"run {self.run}", daemon=False)
@@ -233,27 +234,27 @@ class LiveRun:
             return RunUpdate(untold, self._standing, self._outcome)
 
     def wish(self, wish: RunWish, why: str = "") -> None:
-        """It counts until others ask for something else; what stops it counts for good. `why`: where nobody wishes it,
-        what has happened, a clause."""
+        """Submit a request. It holds until other clients request something else; a request to stop holds for good.
+        `reason`: the event that made the request if no user did, as a clause."""
         with self._lock:
             self._mine, self._why = wish, why
             overruled = wish is RunWish.GO_ON and WISHES.get(self._theirs, RunWish.GO_ON) is not RunWish.GO_ON
             self._echo = self._echo or overruled
-        if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
+        if overruled:  # other clients must not be misled
             threading.Thread(target=self.overrule, name="overrule", daemon=True).start()
 
     def leave_alone(self, node: str) -> None:
         with self._lock:
             self._alone |= {node}
 
-    # For whoever ends the process
+    # For the end of the process
 
     @property
     def over(self) -> bool:
         return not self._thread.is_alive()
 
     def wait(self, seconds: float) -> None:
-        """Until it is over, and no longer than that."""
+        """Wait until the run has ended, at most `seconds`."""
         self._thread.join(seconds)
 
     # For the run
@@ -267,7 +268,7 @@ class LiveRun:
             self._standing = standing
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
-        """The screens show it at any time."""
+        """Does nothing: the screens always show the reasons."""
 
     def wished(self) -> RunWishState:
         what, who = self._wanted()
@@ -290,22 +291,22 @@ class LiveRun:
             outcome = self.carry(faced)
         except EksdocError as error:
             outcome = RunSummaryView(error.message, tuple(error.hint.splitlines()), bad=True)
-        except Exception as error:  # nobody else hears of a bug in this thread
+        except Exception as error:  # a bug in this thread is not reported elsewhere
             outcome = RunSummaryView(as_bug(error), bad=True)
         with self._lock:
             self._outcome = outcome
 
 
-# The built-in cluster, to be drained: it is served on this machine from the first time that somebody wants to.
+# The demo cluster as a target of runs: it is served on this machine from its first use on.
 
 
 SPEED = 10.0
-"""So many of its seconds pass in one of ours: a drain that takes minutes is seen in a fraction of them."""
+"""Virtual seconds per real second: a drain that takes minutes is shown in a fraction of that time."""
 
 
 class DemoCluster:
-    """Mutable. `around`: surroundings in which its runs are carried out: they reckon in its time, and keep their
-    journals in a folder that goes with it."""
+    """Mutable. `context`: the context of its runs, which use its clock and keep their journals in a temporary
+    folder."""
 
     def __init__(self, around: CommandContext) -> None:
         self._open = ExitStack()
@@ -319,11 +320,11 @@ class DemoCluster:
 
     @property
     def is_served(self) -> bool:
-        """From then on it changes."""
+        """Whether it is served, and so changes."""
         return self._reached is not None
 
     def reach(self) -> GlobalOptions:
-        """How it is reached; from the first call on it is served.
+        """Return its connection options; the first call starts serving.
 
         Raises:
             UsageError: its kubeconfig cannot be written.

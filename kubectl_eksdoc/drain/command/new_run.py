@@ -1,6 +1,5 @@
-"""A run that is to be begun: planned, checked and carried out. Who shows the plan and asks for what must be typed is
-somebody else: the command, or the screens.
-"""
+"""A new run: planned, checked and executed. The callers, a command or the screens, show the plan and ask for typed
+confirmations."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ PLAN_AGAIN = "Plan again, and read what it says now."
 
 @frozen
 class NewRun:
-    """What was asked for. `namespace`: of its journal."""
+    """The request for a new run. `namespace`: of its journal."""
 
     plan: PlanRequest
     namespace: str
@@ -50,29 +49,29 @@ class NewRun:
 
 @frozen
 class PlannedRead:
-    """What was read, and the plan of it."""
+    """A cluster as it was read, and its plan."""
 
     cluster: Cluster
     plan: DrainPlan
 
     @property
     def nodes(self) -> int:
-        """So many are drained."""
+        """Number of nodes to drain."""
         return sum(target.order > 0 for target in self.plan.targets)
 
     @property
     def past_budgets(self) -> tuple[str, ...]:
-        """The pods (ns/name) that are deleted past their budgets: each must be typed back."""
+        """The pods (ns/name) that are deleted past their budgets: each name must be typed."""
         return tuple(eviction.pod.key for eviction in self.plan.past_budgets)
 
 
 def read_and_plan(
     wanted: NewRun, around: CommandContext, progress: Progress | None = None, before: PlannedRead | None = None
 ) -> PlannedRead:
-    """`before`: what was read and shown; how long pods took to stop in earlier runs is not read again.
+    """Read the cluster and plan. `first_read`: what was read and shown; stop times of earlier runs are not read again.
 
     Raises:
-        EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
+        EksdocError: the cluster cannot be read, or a named object does not exist. Forbidden names the missing right.
     """
     plan = wanted.plan
     with opening.explaining(COMMAND):
@@ -84,17 +83,17 @@ def read_and_plan(
 
 
 def check_others(wanted: NewRun, around: CommandContext, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
-    """What refuses a plan while another run than ours has to do with its nodes (`RunAnnotations.check`)."""
+    """Return the check that refuses a plan while another run uses its nodes (`RunAnnotations.check`)."""
     return RunAnnotations(RunRequest(wanted.namespace), around).check(run)
 
 
 def carried_out(
     wanted: NewRun, read: PlannedRead, carrying: RunInvocation, around: CommandContext
 ) -> tuple[PlannedRead, DrainRunEnd]:
-    """From here on things are changed: the plan is made once more, under the lock, of the cluster as it is now.
+    """Execute the run. Changes begin here: the plan is made again, under the lock, for the current cluster.
 
     Raises:
-        Drifted: it is not any more what was shown; nothing was done.
+        Drifted: the plan differs from what was shown; nothing was done.
         as `RunInvocation.open` and `run_plan`.
     """
     with carrying.open() as world:
@@ -110,9 +109,10 @@ def carried_out(
 
 
 def _check_typed(read: PlannedRead, fresh: PlannedRead) -> None:
-    """
+    """Compare pods to delete past their budgets with those whose names were typed.
+
     Raises:
-        Drifted: a pod would be deleted past its budget that was not typed back, be it one that has the name by now.
+        Drifted: another pod would be deleted past its budget, perhaps one that has the same name now.
     """
     typed = {eviction.pod.uid for eviction in read.plan.past_budgets}
     others = [eviction.pod.key for eviction in fresh.plan.past_budgets if eviction.pod.uid not in typed]
@@ -122,26 +122,27 @@ def _check_typed(read: PlannedRead, fresh: PlannedRead) -> None:
 
 
 def digest(read: PlannedRead) -> str:
-    """Of what goes from where, and how: two plans with the same one do the same."""
+    """Return a digest of which pods are removed from which nodes, and how: plans with equal digests do the same."""
     import hashlib
 
     text = "\n".join(f"{each.node} {each.pod.uid} {each.manner.means.value}" for each in read.plan.evictions)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-# What was asked for once, asked for again: by the options of a saved plan, or by the words that a journal has.
+# Recorded options: from a saved plan, or from the arguments in a journal.
 
 
 BESIDE = ("since", "baseline")
 
 
 def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
-    """A command line that plans the same on any machine: files are left out, the run has their order in its journal."""
+    """Return a command line that makes the same plan on any machine: files are left out, because the journal has the
+    node order."""
     return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, *BESIDE)}))
 
 
 class RecordedRunOptions(NamedTuple):
-    """What somebody has asked for."""
+    """Options of an earlier command."""
 
     targeting: Targeting
     policy: DrainPolicy
@@ -150,9 +151,10 @@ class RecordedRunOptions(NamedTuple):
 
 
 def asked_again(words: Sequence[str], whose: str) -> RecordedRunOptions:
-    """
+    """Parse recorded arguments; `origin` names their origin in the error.
+
     Raises:
-        UsageError: another version wrote them; `whose` they are is said.
+        UsageError: another version wrote them.
     """
     parser = Parser(prog="drain plan")
     parser.set_defaults(leaf=parser)
@@ -172,7 +174,8 @@ def asked_again(words: Sequence[str], whose: str) -> RecordedRunOptions:
 
 
 def of_saved(options: Mapping[str, object], file: str) -> tuple[Targeting, DrainPolicy]:
-    """What a saved plan was asked for, the nodes of its order's file included. Raises: as `asked_again`."""
+    """Return targeting and policy of a saved plan, including the nodes of its order file. Raises: as
+    `parse_recorded_options`."""
     targeting, policy, _, _ = asked_again(words_of(options), f"the plan {file}")
     if policy.assume_budgets or policy.assume_fixed:
         raise UsageError(f"the plan {file} assumes fixes that are not made (--assume-…): it cannot be run")

@@ -1,4 +1,4 @@
-"""The commands of runs with their flags: how a run is confirmed, where it is written down, and when it must stop."""
+"""Flags of the run commands: confirmation, journal, limits, and hooks."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def add_confirmation(parser: argparse.ArgumentParser) -> None:
 
 
 def given_from(args: argparse.Namespace) -> ConfirmationFlags:
-    """
+    """Return the confirmation flags.
+
     Raises:
-        UsageError: `--yes` stands alone: that is known before the cluster is read.
+        UsageError: `--yes` stands alone, which is known before the cluster is read.
     """
     given = options.given_from(args, NODES)
     if given.yes and given.expect is None:
@@ -58,9 +59,10 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
 
 
 def namespace_from(args: argparse.Namespace) -> str:
-    """
+    """Return the journal namespace.
+
     Raises:
-        UsageError: it is no name of a namespace.
+        UsageError: it is not a valid namespace name.
     """
     name: str = args.journal_namespace
     if not name or "/" in name or name != name.lower() or any(char.isspace() for char in name):
@@ -83,7 +85,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def limits_given(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of `RunLimits` whose flags are given."""
+    """Return the fields of `RunLimits` whose flags are given."""
     return given_of(RunLimits, args)
 
 
@@ -92,7 +94,7 @@ def limits_from(args: argparse.Namespace) -> RunLimits:
 
 
 def guards(limits: RunLimits) -> tuple[str, ...]:
-    """When a run under them holds, stops, or leaves a node alone, each in words."""
+    """Describe when a run under these limits holds, stops, or leaves a node alone."""
     text = values.duration_text
     return (
         f"pauses if a replacement is unschedulable for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
@@ -102,12 +104,12 @@ def guards(limits: RunLimits) -> tuple[str, ...]:
 
 
 def waiting(limits: RunLimits, around: CommandContext, *, answered: bool = True) -> OutageLimits:
-    """For the reads of a run."""
+    """Return the outage limits for the reads of a run."""
     return OutageLimits(limits.away_s, around.note, answered)
 
 
 def words_of(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
-    """The words that say them again."""
+    """Return the command-line arguments for these limits and hooks."""
     from ..report.plan import option_words
 
     found = option_words(given(limits))
@@ -138,7 +140,7 @@ def hooks_from(args: argparse.Namespace) -> Hooks:
     return Hooks({when: command for when, command in given.items() if command}, args.hook_timeout)
 
 
-# The commands of runs, each of which is loaded when it is called.
+# Commands of runs; each is loaded when it is called.
 
 
 _RUN = """\

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc drain plan``: what is typed, what is read for it, and the plan in the format that was asked for."""
+"""``kubectl eksdoc drain plan``: flags, reads, and the plan in the requested format."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from ..result import DrainPlan
 
 
-# The options of ``drain plan``: which nodes, and what may be done to their pods.
+# Options of ``drain plan``: which nodes, and what may be done to their pods.
 #
-# kubectl drain's own flags keep their meaning. Two defaults differ, and help says so: DaemonSets' pods are
-# left alone without being asked, and nothing is ever deleted past its budget.
+# kubectl drain's own flags keep their meaning. Two defaults differ, and help says so: DaemonSet pods are ignored
+# without a flag, and no pod is ever deleted past its budget.
 
 
 def targeting_from(args: argparse.Namespace) -> Targeting:
-    """The nodes meant: by their names, which belong to no flag, or by filters.
+    """Return the selected nodes: by name (positional arguments), or by filters.
 
     Raises:
         UsageError: a word is not a node's name, or names and filters are mixed.
@@ -88,7 +88,7 @@ def add_targeting(parser: argparse.ArgumentParser) -> None:
 
 
 def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
-    """`runs`: for a command that does it: what only a plan can suppose is refused there."""
+    """`runs`: for a command that drains: flags for assumptions, which only a plan can make, are refused."""
     groups = add_options(parser, DrainPolicy, (AS_IN_KUBECTL, ONLY_HERE, *(() if runs else (WHAT_IF,)), PACE, FIRST))
     add_flag(
         groups[AS_IN_KUBECTL],
@@ -103,12 +103,12 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     def refuse(flag: str, why: str, **more: Any) -> None:
         parser.add_argument(flag, action=RefusedFlag, nargs="?", const=why, **more, **hidden)
 
-    if runs:  # it goes by what is
+    if runs:  # a run uses the real cluster
         for each in options_of(DrainPolicy):
             if each.option.group == WHAT_IF:
                 refuse(each.option.flag, _WHAT_IS, dest=each.name)
         refuse("--timeout", "guards stop a run: see --stop-pending and --eviction-timeout")
-    else:  # they change nothing for a plan
+    else:  # they have no effect on a plan
         parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
         parser.add_argument("--dry-run", type=values.DRY_RUN, metavar="MODE", **hidden)
     parser.add_argument("--delete-local-data", action="switch", **hidden)
@@ -122,14 +122,15 @@ _NOTES = {
     "timeout": "--timeout changes nothing: a plan waits for no pod",
     "dry_run": "--dry-run changes nothing: a plan never changes the cluster",
 }
-"""On flags of kubectl drain that change nothing."""
+"""Notes on flags of kubectl drain that have no effect."""
 
 
 def policy_from(args: argparse.Namespace) -> DrainPolicy:
-    """
+    """Return the policy.
+
     Raises:
-        UsageError: ``--grace-period=0``, a negative time to skip, orders that exclude each other,
-            a file of an order that cannot be read, a flag that contradicts itself.
+        UsageError: ``--grace-period=0``, a negative time to skip, orders that exclude each other, an order file that
+            cannot be read, a flag that contradicts itself.
     """
     if args.grace_seconds == 0:
         raise UsageError(
@@ -159,7 +160,7 @@ _SINCE = "--since (or --baseline) needs the path of a plan that was saved with -
 
 
 def path_of(given: str | None, missing: str) -> str:
-    """ "" where it was not given.
+    """Return a path, "" if it was not given.
 
     Raises:
         UsageError: an empty path, as of a variable that is not set.
@@ -170,9 +171,9 @@ def path_of(given: str | None, missing: str) -> str:
 
 
 def idle(plan: DrainPlan, targeting: Targeting, server: str) -> list[str]:
-    """Notes on what was asked for by name and changes nothing: pins whose node the plan does not drain, of
-    ``--delete-past-budget`` pods that go without it, or do not go for another reason, and a ``--older-than`` that is
-    above the control plane's version (`server`)."""
+    """Return notes on options without effect: pins of nodes that the plan does not drain, ``--delete-past-budget`` for
+    pods that are evicted without it or are not removed for another reason, and an ``--older-than`` above the control
+    plane's version (`server`)."""
     from kubectl_eksdoc.model.quantities import parse
 
     limit, own = targeting.older_than, parse(server)
@@ -233,7 +234,7 @@ def add_plan(commands: Commands) -> None:
 
 @frozen
 class PlanRequest:
-    """All that was asked for; `notes` say which flags change nothing, `baseline` and `order_file` are paths or ""."""
+    """A request for a plan; `notes` say which flags have no effect; `baseline` and `order_file` are paths or ""."""
 
     targeting: Targeting
     policy: DrainPolicy
@@ -243,16 +244,17 @@ class PlanRequest:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The options by the names of flags."""
         from ..report.plan import as_given
 
         return as_given(self.targeting, self.policy, self.baseline, self.order_file)
 
     @staticmethod
     def from_args(args: argparse.Namespace, around: CommandContext) -> PlanRequest:
-        """
+        """Return the request.
+
         Raises:
-            UsageError: no nodes are named or selected, or what was given does not fit together.
+            UsageError: no nodes are named or selected, or options contradict each other.
         """
         targeting = targeting_from(args)
         notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)]
@@ -279,21 +281,21 @@ class PlanRequest:
 
 
 def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """The plan in the format asked for.
+    """Return the plan in the requested format.
 
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
     request = PlanRequest.from_args(args, around)
-    # Imported late: help and errors of usage must not pay for what only a plan needs.
+    # Imported late: help and usage errors must not load what only a plan needs.
     from ..comparison import compare
     from ..report.formats import DrainReport
 
-    # First: reading a cluster takes longer than finding out that the file is the wrong one.
+    # First: a wrong file is found faster than a cluster is read.
     baseline = _baseline(request, around)
     with noting(request, "drain plan", around) as said:
         cluster, plan = answered(request, around, said.append)
-    # Whose cluster it is comes first, and then all that is to be said about the answer.
+    # The cluster's identity comes first, then all notes on the answer.
     opening.identify(cluster, around)
     options.told(baseline, around)
     tell(
@@ -315,7 +317,7 @@ def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
 @contextmanager
 def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterator[list[str]]:
-    """What is to be said about the answer, once it is there; it is said where there is none."""
+    """Collect notes on the answer, to be printed with it; they are printed at once if there is an error."""
     said = list(request.notes)
     with opening.explaining(command):
         try:
@@ -326,7 +328,7 @@ def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterat
 
 
 def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
-    """As `drain.read.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
+    """Do what `drain.read.plan_drain` does, with a progress line on stderr; `say` as for `stop_times`."""
     from ..read import plan_drain
 
     with ProgressLine(around.stderr) as progress:
@@ -335,7 +337,8 @@ def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], 
 
 
 def stops_of(around: CommandContext, say: Callable[[str], object]) -> Stops:
-    """As `stop_times`. What is recorded or made up gives the same plan on all machines."""
+    """Return the reader of stop times, as `stop_times`. Plans of recorded or simulated clusters do not use this
+    machine's journals, so they are the same on all machines."""
     if not around.source.live:
         from ..read import no_stops
 
@@ -344,7 +347,7 @@ def stops_of(around: CommandContext, say: Callable[[str], object]) -> Stops:
 
 
 def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
-    """What --since names: a plan that was saved, or the same one of what was read earlier; None without it.
+    """Return the baseline of --since: a saved plan, or the same plan of a snapshot; None without the flag.
 
     Raises:
         BaselineError: it is neither.
@@ -370,7 +373,7 @@ def tell(notes: Sequence[str], around: CommandContext) -> None:
 
 
 def exit_code(plan: DrainPlan) -> int:
-    """Blockers first: what is known to fail matters more than what is not known."""
+    """Blockers come first: a known failure matters more than an unknown."""
     if plan.blockers:
         return streams.FAILS
     return streams.UNKNOWN if plan.unknowns else streams.CLEAN

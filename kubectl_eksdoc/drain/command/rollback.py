@@ -1,4 +1,4 @@
-"""``kubectl eksdoc drain rollback``: give back what a run cordoned, and nothing else."""
+"""``kubectl eksdoc drain rollback``: restore the nodes that a run cordoned, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ from .invocation import (
 )
 from .status import asked
 
-# What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
-# else: the command, or the screens.
+# Changes of a run to nodes, and their rollback. The callers, a command or the screens, show the changes and ask for
+# typed confirmations.
 
 
 COMMAND = "drain rollback"
 
 WAIT_S = SETTLES_S + 30.0
-"""So long another one's lock is waited for: who was asked to end lets settle what is under way."""
+"""How long to wait for a lock that another client holds: a leader that was asked to end lets requests in flight
+settle."""
 
 
 @frozen
 class ToGiveBack:
-    """The run that is taken back, and what it changed of nodes; `there`: as it is listed, None where its journal is
-    gone. `drained`: so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that
-    is gone."""
+    """The run to roll back, and its changes to nodes; `listed_run`: its entry in the list of runs, None if its journal
+    is gone. `drained_count`: number of nodes that the run's plan drains, as its user counted them; from notes on nodes
+    if the journal is gone."""
 
     run: str
     cordoned: tuple[Cordoned, ...]
@@ -59,11 +60,11 @@ class ToGiveBack:
 
 
 def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest, around: CommandContext) -> ToGiveBack:
-    """The one that is named; else the latest, or the one whose journal is gone where only that has changed anything.
+    """Return the named run; otherwise the latest, or a run whose journal is gone if only that one has changed anything.
 
     Raises:
-        UsageError: there is none, its journal is in another namespace, or it is not clear which one is meant.
-        Locked: its journal is gone, and somebody still leads it from another namespace.
+        UsageError: there is none, its journal is in another namespace, or more than one run may be meant.
+        Locked: its journal is gone, and a process still leads it from another namespace.
     """
     listed = runs.all()
     kept = next((run for run in listed if request.run in ("", run.run)), None)
@@ -108,10 +109,10 @@ def _removed(found: FoundRun, request: RunRequest, around: CommandContext) -> To
 
 
 def ask_to_end(which: ToGiveBack, runs: RunStore, request: RunRequest, around: CommandContext) -> None:
-    """Where somebody leads it still.
+    """Abort the run if a process still leads it.
 
     Raises:
-        JournalError: they do not answer.
+        JournalError: the leader does not respond.
     """
     if which.there is not None and _is_led(which, runs):
         asked(runs, which.there, RunPhase.ABORTED, request, around)
@@ -122,7 +123,7 @@ def _is_led(which: ToGiveBack, runs: RunStore) -> bool:
 
 
 def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, around: CommandContext) -> RolledBack:
-    """From here on things are changed.
+    """Roll back. Changes begin here.
 
     Raises:
         as `RunInvocation.open` and `roll_back`.
@@ -133,7 +134,7 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, 
 
 
 def said_of(back: RolledBack) -> list[str]:
-    """A sentence for each node."""
+    """Return a sentence for each node."""
     lines = [f"{node} is as it was before" for node in back.restored]
     lines += [f"{node} is not protected from autoscalers any more" for node in back.released]
     return lines + [f"{node} is left as it is: {why}" for node, why in back.left.items()]
@@ -146,7 +147,7 @@ UNSURE = ", if its note of this run can be read"
 
 
 def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
-    """What giving back comes to, by `nodes` as they are: a sentence for each change; the API server is not asked."""
+    """Preview a rollback by the current `nodes`: a sentence for each change; no request is sent to the API server."""
     there = {node.uid: node for node in nodes}
 
     def said(each: Cordoned | Protected, changed: str) -> str:
@@ -165,7 +166,7 @@ DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
 def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Which nodes are as they were.
+    """Roll back a run, and return which nodes are restored.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.

@@ -1,4 +1,4 @@
-"""``drain run`` and ``drain resume``: the plan, what must be typed, and then the drain until its end."""
+"""``drain run`` and ``drain resume``: show the plan, ask for the typed confirmation, and drain."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ from .status import asked
 
 
 def show_in_short(view: DrainReport, limits: RunLimits, reached_by: Sequence[str], around: CommandContext) -> None:
-    """Directly above the prompt, where the page may have scrolled away. It is no answer, so it goes to stderr;
-    `reached_by`: the words that lead to the cluster and the journal."""
+    """Print the summary directly above the prompt, because the page may have scrolled away. It is not part of the
+    answer, so it goes to stderr; `target_arguments`: the arguments that select the cluster and the journal."""
     look = opening.decide(around, around.stderr)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
     say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
@@ -73,8 +73,8 @@ _PROVES_LITTLE = (
 
 @frozen
 class _Request:
-    """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""; `carried`: the
-    id of a run that is begun, or gone on with where it is there, "" for a new one. `inside`: not from here, but so."""
+    """`saved`: the plan that was read with --plan, None without one; `dry_run`: ``client``, ``server`` or ""; `run_id`:
+    the id of a run to start or resume, "" for a new one; `job_options`: options of a run in the cluster."""
 
     wanted: NewRun
     given: options.ConfirmationFlags
@@ -85,7 +85,7 @@ class _Request:
 
 
 def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """What came of it, in the format asked for; its events are told before.
+    """Drain, and return the result in the requested format; events are printed before.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
@@ -118,7 +118,7 @@ def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer
         tell((_PROVES_LITTLE,), around)
         return CommandAnswer(text, streams.FAILS if refused else exit_code(read.plan))
     opening.show(report, around)
-    if request.inside is not None:  # the plan goes along as -o json prints it
+    if request.inside is not None:  # the Job gets the plan as -o json prints it
         document = plain(report.result())
         return inside.inside(wanted, read, document, request.given, request.inside, request.dry, around)
     check_others(wanted, around)(read.cluster, read.plan)
@@ -133,9 +133,10 @@ def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer
 
 
 def _request(args: argparse.Namespace, around: CommandContext) -> _Request:
-    """
+    """Return the request.
+
     Raises:
-        UsageError: no nodes are named or selected, or what was given does not fit together.
+        UsageError: no nodes are named or selected, or options contradict each other.
     """
     check_source_live(around)
     saved = None
@@ -177,7 +178,7 @@ def _check_saved(saved: Baseline, read: PlannedRead) -> None:
 
 
 def _server_refuses(read: PlannedRead, around: CommandContext) -> bool:
-    """Anything of the first round; all of it is told."""
+    """Whether the server would refuse any request of the first round; all refusals are reported."""
     tried = try_first(read.plan, open_trial(around.connection))
     for each in tried.refused:
         around.note(f"the server would refuse {each.subject}: {each.why}")
@@ -202,11 +203,11 @@ def _carried_out(wanted: NewRun, read: PlannedRead, carried: str, around: Comman
     return carrying.answer(fresh.cluster, ended)
 
 
-# ``drain resume``: go on with a run, wherever it was begun.
+# ``drain resume``: resume a run on any machine.
 
 
 def run_resume(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """What came of the rest of it.
+    """Resume a run, and return the result of the rest.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
@@ -250,8 +251,8 @@ def run_resume(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
 
 
 def _finished(run: str, rest: RemainingPlan, request: RunRequest, around: CommandContext) -> CommandAnswer:
-    """Release what it protects, and write its end, where its leader did not come to that. Nothing is drained by it, so
-    that nothing is typed."""
+    """Release protected nodes and journal the end, if the leader ended before that. No node is drained, so no
+    confirmation is typed."""
 
     if rest.finished:
         return CommandAnswer(f"nothing is left of run {run}: every node of it is done or gone\n")
@@ -267,9 +268,10 @@ def _finished(run: str, rest: RemainingPlan, request: RunRequest, around: Comman
 
 
 def _check_removed(request: RunRequest, around: CommandContext) -> None:
-    """
+    """Check that the journal of the run exists in this namespace.
+
     Raises:
-        UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
+        UsageError: nodes have notes of the run, and its journal is gone, or in another namespace.
     """
     noted = RunAnnotations(request, around)
     for found in noted.found(request.nodes(around).nodes, request.run):

@@ -1,7 +1,7 @@
-"""What commands and screens do with runs: what is left of one is planned for the cluster as it is and carried out, also
-by a pod that is started again; for the screens runs are begun, resumed and given back in a thread of this process.
+"""Controller of drain runs for commands and screens: plans the rest of a run for the current cluster and executes it,
+also in a restarted pod; for the screens, starts, resumes and rolls back runs in a thread of this process.
 
-Who shows it and asks for what must be typed is somebody else: the command, or the screens.
+The callers, a command or the screens, show the plan and ask for typed confirmations.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ from .screen_ports import (
 COMMAND = "drain resume"
 
 WAIT_S = 5.0
-"""So long another one's lock is waited for: somebody who has just ended may still have it."""
+"""How long to wait for a lock that another client holds: a client that has just ended may still hold it."""
 
 
 @frozen
 class RemainingPlan(PlannedRead):
-    """What is left of a run, planned for the cluster as it is. `finished`: its end is written, and no node is protected
-    by it any more."""
+    """The rest of a run, planned for the current cluster. `is_finished`: its end is journaled, and it protects no node
+    any more."""
 
     asked: RecordedRunOptions
     shown: int
@@ -97,9 +97,10 @@ class RemainingPlan(PlannedRead):
         given: Mapping[str, Any] = MappingProxyType({}),
         progress: Progress | None = None,
     ) -> RemainingPlan:
-        """
+        """Read the cluster and plan the rest of a run.
+
         Raises:
-            UsageError: nobody can go on with it.
+            UsageError: the run cannot be resumed.
         """
         asked = asked_of(run, journaled)
         cluster = request.reader(around, replace(asked.limits, **given), progress).read(kinds.ALL)
@@ -108,19 +109,20 @@ class RemainingPlan(PlannedRead):
         return RemainingPlan(cluster, plan, asked, journaled.next_number, finished)
 
     def meant(self) -> ResumedIntent:
-        """Once what is deleted past its budget was typed back."""
+        """Return what the user confirmed, after the names of pods to delete past their budgets were typed."""
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)
         return ResumedIntent(self.asked.policy, typed, self.shown, promise_of(self.plan))
 
     def limits(self, given: Mapping[str, Any]) -> RunLimits:
-        """As the run was begun, but for what is said now."""
+        """Return the limits of the original command, changed by the flags given now."""
         return replace(self.asked.limits, **given)
 
     def hooks(self, given: Hooks, without: bool = False) -> Hooks:
-        """
+        """Return the hooks of this command.
+
         Raises:
-            UsageError: the run was begun with commands that are neither given again nor waived. They are not taken from
-                the journal: whoever may write a ConfigMap must not run commands here.
+            UsageError: the run was started with hooks that are neither given again nor waived. They are not taken from
+                the journal: a client that can write a ConfigMap must not be able to run commands here.
         """
         missing = sorted(self.asked.hooks.commands.keys() - given.commands.keys())
         if missing and not without:
@@ -132,20 +134,21 @@ class RemainingPlan(PlannedRead):
         return given
 
     def check(self, run: str, request: RunRequest, around: CommandContext) -> None:
-        """
+        """Check that the rest of the run may be executed.
+
         Raises:
-            Locked: another run has to do with its nodes.
-            Forbidden: rights are missing; it names all of them.
+            Locked: another run uses its nodes.
+            Forbidden: permissions are missing; the error names all of them.
         """
         RunAnnotations(request, around).check(run)(self.cluster, self.plan)
         check_allowed(COMMAND, request.namespace, around, self.plan)
 
 
 def asked_of(run: str, journaled: Journaled) -> RecordedRunOptions:
-    """What it was begun for.
+    """Return the options of the original command.
 
     Raises:
-        UsageError: nobody can go on with it.
+        UsageError: the run cannot be resumed.
     """
 
     if journaled.rolled_back:
@@ -159,10 +162,10 @@ def asked_of(run: str, journaled: Journaled) -> RecordedRunOptions:
 def gone_on(
     rest: RemainingPlan, request: RunRequest, carrying: RunInvocation, around: CommandContext
 ) -> tuple[Cluster, DrainRunEnd]:
-    """From here on things are changed.
+    """Resume the run. Changes begin here.
 
     Raises:
-        as `RunInvocation.open` and `go_on`.
+        as `RunInvocation.open` and `resume`.
     """
     run = carrying.keeping.run
     with carrying.open(WAIT_S) as world:
@@ -171,22 +174,23 @@ def gone_on(
         return go_on(run, reader, rest.meant(), carrying.running(world, check))
 
 
-# ``drain run --run-id RUN``: begin a run under an id that somebody else has chosen, or go on with it by itself.
+# ``drain run --run-id RUN``: start a run with a given id, or resume it without a confirmation.
 #
-# So the same command line can be started again and again, as a Job's pods are: it begins once, and takes up what is
-# left whenever its process has gone. Who told the process to end did not decide that the run ends.
+# The same command line can be started repeatedly, as by the pods of a Job: it starts the run once, and resumes it
+# whenever its process has ended. A signal to the process does not decide that the run ends.
 
 
 FLAG = "--run-id"
 
 TAKES_S = 90.0
-"""So long the lock of a process that was killed is waited for: longer than it is held."""
+"""How long to wait for the lock of a killed process: longer than its lease."""
 
 
 def check_id(run: str) -> str:
-    """
+    """Return a valid run id.
+
     Raises:
-        UsageError: it is no id of a run.
+        UsageError: it is not a run id.
     """
     if not is_run_id(run):
         raise UsageError(f"{run[:80]!r} is no id of a run", f"{FLAG} takes letters a-z, digits and hyphens, up to 40.")
@@ -194,10 +198,10 @@ def check_id(run: str) -> str:
 
 
 def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAnswer | None:
-    """What came of the rest of it; None: there is no such run, so it is to be begun.
+    """Resume the run and return its answer; None: there is no such run, so it must be started.
 
     Raises:
-        as `drain resume`, but for what is typed, and as `started_again`.
+        as `drain resume`, except for confirmations, and as `restartable`.
     """
     with opening.explaining(NEW_RUN_COMMAND), started_again():
         carrying = carrying_on(wanted, run, around, resumed=True)
@@ -211,7 +215,7 @@ def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAns
         around.note(f"run {run} exists already: it is resumed")
         asked = asked_of(run, stands)
         with carrying.answering(), carrying.open(TAKES_S) as world:
-            ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
+            ahead, _ = _found(runs, run) or (ahead, stands)  # a client may have requested something meanwhile
             if isinstance(ahead, RunOver):
                 return _over(run, ahead, around)
             carrying.asked_before = (ahead.wanted, ahead.who)
@@ -223,11 +227,11 @@ def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAns
 
 @contextmanager
 def started_again() -> Iterator[None]:
-    """What nobody decided about the run does not end it: whoever started the process is to start it again.
+    """Convert errors that decide nothing about the run, so that the caller of this process starts it again.
 
     Raises:
-        Unreachable: the journal could not be read or written just now.
-        KeyboardInterrupt: told to end while nobody knew whose the lock was.
+        Unreachable: the journal could not be read or written at the moment.
+        KeyboardInterrupt: the process was told to end while the lock was in doubt.
     """
     try:
         yield
@@ -242,7 +246,8 @@ def started_again() -> Iterator[None]:
 
 
 def carrying_on(wanted: NewRun, run: str, around: CommandContext, resumed: bool = False) -> RunInvocation:
-    """A run of this id that knows a process which is told to end from a run that is."""
+    """Return the invocation of a run with this id; it distinguishes a process that is told to end from a run that
+    is."""
     keeping = around.edges.keeping(run, wanted.namespace, around.environ)
     face = partial(RunOutput, around, run, because=TOLD_TO_END)
     given = {"run": run} if resumed else wanted.plan.given
@@ -250,7 +255,7 @@ def carrying_on(wanted: NewRun, run: str, around: CommandContext, resumed: bool 
 
 
 def by_itself(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
-    """With the exit code of a process that was interrupted where that is all: whoever started it starts it again."""
+    """Set the exit code of an interrupted process if the run was only interrupted: the caller starts it again."""
     return replace(answer, exit_code=streams.INTERRUPTED) if ended.stopped == TOLD_TO_END else answer
 
 
@@ -273,7 +278,7 @@ def _over(run: str, how: RunOver, around: CommandContext) -> CommandAnswer:
 
 
 def _check_unlocked(runs: RunStore) -> None:
-    """Before anything is typed: else the run that is begun is refused at once.
+    """Check the lock before the user types a confirmation, which would be refused afterwards.
 
     Raises:
         Locked: another process leads a run.
@@ -290,8 +295,8 @@ def _check_unlocked(runs: RunStore) -> None:
 
 @dataclass(eq=False)
 class RunController:
-    """A `screen_ports.ScreenRunController`. Mutable. `reach` says how the cluster is reached, when that is asked
-    first; `speed`: so many seconds of it pass in one of ours."""
+    """A `screen_ports.ScreenRunController`. Mutable. `connection_options` is called when the cluster is first needed;
+    `speed`: seconds of the cluster's clock per real second."""
 
     around: CommandContext
     reach: Callable[[], GlobalOptions]
@@ -408,7 +413,7 @@ class RunController:
         also: tuple[str, ...] = (),
         count: int | None = None,
     ) -> PreparedRun:
-        """`count`: of nodes, as it is typed, where more than those are given back; without `run` one is begun."""
+        """`count`: number of nodes to type if it differs from `nodes`; without `run` a new run is started."""
 
         def begin() -> ActiveRun:
             new = run or self.around.edges.new_run_id(self.around.now())
@@ -417,7 +422,7 @@ class RunController:
             doing = partial(carry, keeping)
 
             def overrule() -> None:
-                """What others asked of it holds no more; where they cannot be told it goes on here all the same."""
+                """Withdraw the requests of other clients; the run continues here even if that fails."""
                 request = self._request(new)
                 with suppress(EksdocError):
                     who = f"{keeping.who}@{keeping.host}"
@@ -443,7 +448,8 @@ class RunController:
 
 
 def _earlier(cluster: Cluster, plan: DrainPlan) -> list[str]:
-    """What other runs left on the nodes that are drained: giving this one back leaves it as it is now."""
+    """Return notes on what other runs left on the nodes to drain: a rollback of this run restores their present
+    state."""
     drained = {target.node.name for target in plan.targets if target.order}
     nodes = [node for node in cluster.nodes if node.name in drained]
     said = []
@@ -459,8 +465,8 @@ def _earlier(cluster: Cluster, plan: DrainPlan) -> list[str]:
 
 
 class _Notes(io.StringIO):
-    """Mutable. In the place of the streams of a process whose terminal belongs to the screens: what commands note is
-    `said`, line by line. Signals are for the screens, too."""
+    """Mutable. Replaces the streams of a process whose terminal belongs to the screens: notes of commands are collected
+    in `lines`, line by line. Signals are handled by the screens, too."""
 
     def __init__(self, around: CommandContext) -> None:
         super().__init__()

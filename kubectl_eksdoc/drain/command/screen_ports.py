@@ -1,4 +1,4 @@
-"""A run as the screens are given it, and what they ask of whoever carries it out: runs belong to the process."""
+"""Protocols between the screens and the controller of runs: runs belong to the process, not to a screen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RunKind(Enum):
-    """What a run does; the value says it after ``to``, with a number of nodes behind it."""
+    """What a run does; the value is used in sentences after ``to``, followed by a number of nodes."""
 
     DRAIN = "drain"
     GO_ON = "go on draining"
@@ -35,9 +35,9 @@ class RunKind(Enum):
 
 @frozen
 class RunSummaryView:
-    """What came of it: `said` in a sentence, `more` line by line. `view`: of a drain that came to its end or was
-    stopped; `bad`: it is not what was wanted; `doubt`: whether all is well must still be seen;
-    `events`: the file from which it is shown again, "" where nothing was kept."""
+    """The outcome of a run: `summary` in a sentence, `details` line by line. `report`: of a drain that ended or was
+    stopped; `has_failed`: it is not the requested outcome; `needs_check`: the result must be verified; `events_file`:
+    the file with recorded events, "" if there is none."""
 
     said: str
     more: tuple[str, ...] = ()
@@ -48,15 +48,15 @@ class RunSummaryView:
 
     @property
     def sign(self) -> tuple[str, Tone]:
-        """Wherever it is told."""
+        """The symbol and tone of the outcome."""
         if self.bad:
             return "✗", Tone.BAD
         return ("!", Tone.WARN) if self.doubt else ("✓", Tone.GOOD)
 
 
 class RunUpdate(NamedTuple):
-    """What is new since it was looked at last. `standing` is the latest one, None before the first; `outcome` is None
-    until it is over. `anew`: `moments` are all from the begin on, and those of before do not count."""
+    """Changes since the last call. `progress`: the latest progress, None before the first; `outcome`: None until the
+    run has ended. `restarted`: `events` are all events from the start, and earlier ones do not count."""
 
     moments: Sequence[RunMoment] = ()
     standing: RunProgress | None = None
@@ -65,8 +65,8 @@ class RunUpdate(NamedTuple):
 
 
 class ActiveRun(Protocol):
-    """A run that this process carries out, or one that is shown again. `view`: the plan, None where nothing is drained
-    or it is not known any more; `speed`: so many of its seconds pass in one of ours."""
+    """A run that this process executes, or a replay. `view`: the plan, None if no node is drained or the plan is not
+    known any more; `speed`: its seconds per real second."""
 
     @property
     def run(self) -> str: ...
@@ -91,15 +91,15 @@ class ActiveRun(Protocol):
     def wish(self, wish: RunWish) -> None: ...
 
     def leave_alone(self, node: str) -> None:
-        """Of this run; the others go on."""
+        """Leave one node of this run alone; the others continue."""
         ...
 
 
 @frozen
 class PreparedRun:
-    """What is about to be done, read afresh and checked: `name` of the cluster, so many `nodes`. `typed`: what must be
-    typed for it, one after the other; `notes` say what was noticed. `view`: the plan, None where nothing is drained.
-    `limits` of its guards. `begin` does it."""
+    """A run that was read and checked and can be started: `cluster_name`, and its `nodes`. `confirmations`: the texts
+    that must be typed, one after the other; `notes`: remarks for the user. `view`: the plan, None if no node is
+    drained. `limits` of its guards. `start` starts it."""
 
     kind: RunKind
     name: str
@@ -113,10 +113,10 @@ class PreparedRun:
 
 
 class ScreenRunController(Protocol):
-    """All may take long, and may raise EksdocError: then nothing was done."""
+    """Every method may take long, and may raise EksdocError: then nothing was done."""
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
-        """Raises: Drifted: the cluster is not any more what the plan was `shown` of."""
+        """Raises: Drifted: the cluster differs from the one of the plan that was shown."""
         ...
 
     def prepare_going_on(self, run: str) -> PreparedRun: ...
@@ -124,14 +124,14 @@ class ScreenRunController(Protocol):
     def prepare_giving_back(self, run: str) -> PreparedRun: ...
 
     def try_first(self, shown: DrainView) -> DryRunResult:
-        """What the server says of the first round of this plan; nothing is changed."""
+        """Send the first round of this plan as a server-side dry run; nothing is changed."""
         ...
 
     def runs(self) -> Sequence[RunSummary]:
-        """Those that somebody may go on with or give back, the latest first: all but what was given back already."""
+        """Runs that can be resumed or rolled back, the latest first: all except those that were rolled back."""
         ...
 
     @property
     def live(self) -> ActiveRun | None:
-        """The run of this process that is under way, or was the last one."""
+        """The active run of this process, or the last one."""
         ...

@@ -1,4 +1,4 @@
-"""What the screens have of runs, from when they are opened until the last run of this process is over."""
+"""Runs of the screens, from their opening until the last run of this process has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice
 
-if TYPE_CHECKING:  # the first paint must not pay for runs
+if TYPE_CHECKING:  # the first paint must not load runs
     from kubectl_eksdoc.model.cluster import Cluster
 
     from .live_run import DemoCluster, LiveRun
@@ -26,15 +26,15 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
 _LOOK_S = 0.2
 _STANDS_S = 1.5
 LEFT = "the screens were left"
-"""Why a run stops."""
+"""Why a run stops when the screens are closed."""
 
 _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 
 @frozen
 class ScreenSource:
-    """From where the cluster is read now; `called`: the name that it is known by on the screens; `now`: the time of the
-    built-in cluster once it is served, None for others."""
+    """The source from which the cluster is read now; `cluster_name`: its name on the screens; `now`: the clock of the
+    demo cluster once it is served, None for others."""
 
     source: SourceChoice
     options: GlobalOptions
@@ -51,14 +51,14 @@ class ScreenSource:
 
 
 class ScreenRuns:
-    """Mutable. While it is open runs can be begun at its `desk`; closing waits for the one that is under way."""
+    """Mutable. While it is open, runs can be started through its controllers; closing waits for the active run."""
 
     def __init__(self, around: CommandContext) -> None:
         self.around = around
         self._demo: DemoCluster | None = None
         self._desks: list[RunController] = []
         self.left_in_the_middle = False
-        """A run was under way when the screens were left, and did not come to its end."""
+        """Whether a run was active when the screens were closed, and did not reach its end."""
 
     def __enter__(self) -> ScreenRuns:
         return self
@@ -74,7 +74,7 @@ class ScreenRuns:
 
     @property
     def why_not(self) -> str:
-        """Why nothing can be changed from here, "" where it can."""
+        """Why no run can be started from here, "" if one can."""
         if self.around.source.snapshot:
             return _SNAPSHOT
         try:
@@ -84,7 +84,7 @@ class ScreenRuns:
         return ""
 
     def desk_at(self, reach: Callable[[], GlobalOptions]) -> ScreenRunController | None:
-        """Of the cluster that is reached so; of the demo its own way."""
+        """Return the controller for a cluster; the demo cluster has its own connection."""
         return None if self.why_not else cast("ScreenRunController", _LateRunController(lambda: self._opened(reach)))
 
     @property
@@ -96,11 +96,11 @@ class ScreenRuns:
         return ScreenSource(self.around.source, self.around.options)
 
     def now(self) -> datetime:
-        """By the clock of the cluster."""
+        """The time by the clock of the cluster."""
         return (self._demo or self).around.now()
 
     def _opened(self, reach: Callable[[], GlobalOptions]) -> RunController:
-        """Made when it is needed first: it loads all that runs need."""
+        """Create the controller when it is first needed: it loads all that runs need."""
         from .run_controller import RunController
 
         if self.around.source.demo:
@@ -114,21 +114,21 @@ class ScreenRuns:
         return desk
 
     def _settle(self, live: LiveRun) -> None:
-        """The screens are gone: the run stops, and is waited for, as after Ctrl-C of the command."""
+        """Stop the run after the screens were closed, and wait for it, as after Ctrl-C of the command."""
         self.left_in_the_middle = True
         around = self.around
-        with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
+        with around.edges.told_to_stop() as told:  # first of all: signals are unhandled since the screens were closed
             from ..report import events
             from ..run.loop import RunWish
             from ..run.progress import RunProgress
 
             live.wish(RunWish.STOP, LEFT)
-            live.wait(_STANDS_S)  # where it stands is reckoned now and then: an older word could be untrue
+            live.wait(_STANDS_S)  # progress is computed at intervals: an older one could be wrong
             standing: RunProgress | None = live.look().standing
             half = f" {events.stop_in_full(standing)}" if standing is not None and not live.over else ""
             around.note(f"run {live.run} is stopping: {LEFT}, so nothing more is asked for.{half}")
             around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
-            leaving, before = False, told()  # a terminal that is closed is often told twice
+            leaving, before = False, told()  # a closed terminal often sends two signals
             while not live.over:
                 if told() > before and not leaving:
                     leaving = True
@@ -144,8 +144,8 @@ class ScreenRuns:
 
 
 class _LateRunController:
-    """A `RunController` that is made when it is asked first: the first paint must not pay for it. Mutable; it is
-    asked from several threads, and made once."""
+    """A `RunController` that is created at the first access: the first paint must not pay for it. Mutable; it is used
+    by several threads, and created once."""
 
     def __init__(self, make: Callable[[], RunController]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc drain status``: which runs there are, and how one of them stands, from any machine."""
+"""``kubectl eksdoc drain status``: lists runs and shows the state of one, from any machine."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from .invocation import (
 if TYPE_CHECKING:
     from ..run.replay import RunReplay
 
-# ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
+# ``kubectl eksdoc drain status --attach``: watch a drain of another client.
 
 
 COMMAND = "drain status --attach"
 
 
 def run_attach(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """Every change is told as it comes; at the end nothing is left to say. With ``-w=false``: as it stands now.
+    """Print every change as it comes; the answer at the end is empty. With ``-w=false``: the present state.
 
     Raises:
         EksdocError: there is no such node, or the cluster is at fault.
@@ -89,7 +89,7 @@ _LOOK_S = 2.0
 
 
 def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """How it stands; with ``--watch`` whenever that changes, until the run has ended.
+    """Show the state of a run; with ``--watch`` after every change, until the run has ended.
 
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
@@ -132,7 +132,7 @@ def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
 
 @frozen
 class _Beside:
-    """What nodes say of runs, beside the journals; it is read once. `unread`: why they cannot be asked."""
+    """The notes of runs on nodes; read once. `read_error`: why they could not be read."""
 
     noted: RunAnnotations
     nodes: tuple[Node, ...] = ()
@@ -147,7 +147,7 @@ class _Beside:
             return _Beside(noted, unread=error.message)
 
     def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
-        """The runs that are not listed."""
+        """Return the runs that are not listed."""
         names = {run.run for run in listed}
         found = [each for each in self.noted.found(self.nodes) if each.run not in names]
         return tuple(
@@ -163,7 +163,8 @@ class _Beside:
 
 
 def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, around: CommandContext) -> StatusReport:
-    """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
+    """Return the view of the named run; or of the active one, if `watches_one` is set or it is the only one; otherwise
+    of all runs."""
     listed = runs.all()
     active = under_way(listed)
     without = beside.of(listed)
@@ -180,7 +181,7 @@ def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, aroun
 
 
 def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
-    """Nothing where there is nothing in it."""
+    """Return the events of a run; empty if there are none."""
     output = around.options.output
     if output not in ("table", "wide", "json", "html"):
         raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
@@ -197,9 +198,9 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
     return CommandAnswer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
 
 
-# ``kubectl eksdoc drain pause`` and ``abort``: ask whoever leads a run, from any machine.
+# ``kubectl eksdoc drain pause`` and ``abort``: send a request to the leader of a run, from any machine.
 #
-# Nothing has to be typed: all that they do is to let the cluster be.
+# No confirmation is typed: these commands only reduce changes to the cluster.
 
 
 _WORDS = {
@@ -210,7 +211,7 @@ _WORDS = {
 
 
 def ask(command: str, wanted: RunPhase, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """What the run does now.
+    """Request a phase and return what the run does now.
 
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
@@ -234,10 +235,10 @@ def ask(command: str, wanted: RunPhase, args: argparse.Namespace, around: Comman
 def asked(
     runs: RunStore, run: RunSummary, wanted: RunPhase, request: RunRequest, around: CommandContext
 ) -> CommandAnswer | None:
-    """What its leader says; None: nobody leads it (any more).
+    """Request a phase from the leader and return its answer; None: the run has no leader (any more).
 
     Raises:
-        JournalError: somebody leads it and does not answer.
+        JournalError: the leader does not respond.
     """
     keeping = request.keeping(around)
     who = f"{keeping.who}@{keeping.host}"
@@ -258,9 +259,10 @@ def asked(
 
 
 def read_replay(path: str) -> RunReplay:
-    """
+    """Read a journal or recorded events from a file.
+
     Raises:
-        UsageError: it cannot be read, or is none.
+        UsageError: the file cannot be read, or is neither.
     """
     from kubectl_eksdoc.host.journals import read_recorded
     from kubectl_eksdoc.model.journal import Entries

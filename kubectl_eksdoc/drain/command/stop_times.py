@@ -1,5 +1,5 @@
-"""How long pods took to stop in earlier runs: by the journals of this machine, and by those of the cluster where they
-may be read. One place for whoever plans: the two commands and the screens."""
+"""Stop times of pods in earlier runs: from the journals of this machine, and from those of the cluster if they can be
+read. Used by both plan commands and the screens."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.errors import EksdocError
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
+if TYPE_CHECKING:  # help must not load facts and plans
     from kubectl_eksdoc.cli.context import CommandContext
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
 
 LATEST = 3
-"""Of so many runs of the cluster the journals are read."""
+"""Number of the cluster's runs whose journals are read."""
 
 
 def stop_times(
     connection: Connection, namespace: str, around: CommandContext, say: Callable[[str], object]
 ) -> Callable[[Identity], tuple[tuple[str, float], ...]]:
-    """Template and seconds of each pod that stopped, for the cluster of an identity. `namespace`: of the journals in
-    the cluster; `say` is told, in a line, why they are not used. A run whose journal is here is not read there."""
+    """Return a function from a cluster's identity to template and seconds of each pod that stopped. `namespace`: of the
+    journals in the cluster; `say` receives a line if they cannot be used. A run whose journal is on this machine is not
+    read from the cluster."""
 
     def found(identity: Identity) -> tuple[tuple[str, float], ...]:
         from ..run.journal import stops_in

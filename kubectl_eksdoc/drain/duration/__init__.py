@@ -1,5 +1,5 @@
-"""How long a drain takes, how long it takes at least, and what would make it shorter.
+"""Duration of a drain: the estimate, lower bounds, and what would make it shorter.
 
-Belongs here: seconds, learned, simulated and bounded.
-Never here: what a pod or a budget allows; the simulation itself (that is `drain.simulation`).
+Belongs here: seconds that are learned, simulated and bounded.
+Never here: what a pod or a budget allows; the simulation itself (see `drain.simulation`).
 """

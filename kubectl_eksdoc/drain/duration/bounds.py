@@ -1,8 +1,8 @@
-"""Lower bounds: no run under the same terms is over earlier, whatever its order and however long it waits.
+"""Lower bounds of a drain's duration: no run under the same terms ends earlier, whatever its order and its waits.
 
-Each bound looks at one thing that is scarce and forgets all others: a budget's slots, one node's own pods, the
-nodes that may be under way, the pace of evictions, waves, room. The largest binds; what would relax it is what
-makes the drain faster (see `slow_nodes.relaxations`).
+Each bound considers one scarce resource and ignores all others: a budget's slots, one node's own pods, the nodes that
+may be under way, the rate of evictions, waves, room. The largest one decides; relaxing it makes the drain faster (see
+`slow_nodes.relax_bounds`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .timing import TimedEviction, chain_s, paced_s
 
 
 class Scarce(str, Enum):
-    """What a bound is about. Of equal bounds the first in this order is the plainest to say."""
+    """The scarce resource of a bound. Of equal bounds the first in this order is the simplest to explain."""
 
     LONGEST_POD = "longest-pod"
     BUDGET_CHAIN = "budget-chain"
@@ -38,10 +38,10 @@ class Scarce(str, Enum):
 
 @frozen
 class Bound:
-    """`seconds` from the start until the last node is done, at least (infinite: no run ends).
+    """`seconds`: minimum time from the start until the last node is done (infinite: no run ends).
 
-    `subject` is what binds: a pod's uid, a limit, a node, a domain ("" for all nodes); "" for pace and waves.
-    `about` says why, `relax` what would relax it, each in a plain sentence without its final stop.
+    `subject`: the scarce object: a pod's uid, a limit, a node, a domain ("" for all nodes); "" for rate and waves.
+    `about` says why, `relax` how to relax it, each a plain sentence without full stop.
     """
 
     name: Scarce
@@ -49,7 +49,7 @@ class Bound:
     about: str
     subject: str
     relax: str
-    units: int = 0  # how many slots or nodes at once there are, where that binds
+    units: int = 0  # number of slots or nodes at once, if that is the limit
 
 
 _PLAINEST = {name: place for place, name in enumerate(Scarce)}
@@ -60,8 +60,8 @@ def bounds(
 ) -> tuple[Bound, ...]:
     """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
 
-    `terms` must name the slots of every limit of the pods, as for `simulate`; `supplies` are what there is too
-    little of for all nodes at once. `soonest`: every eviction is as fast as it can be (`Move.soonest`).
+    `terms` must contain the slots of every limit of the pods, as for `simulate`; `supplies`: resources that all
+    nodes together may be short of. `fastest`: with `PodMove.with_fastest_times`.
     """
     drained = [timed(node, given, terms, soonest) for node, given in nodes]
     found = [*_together(drained, terms, keep), *_waves(drained, terms), *_generations(drained, terms, supplies)]
@@ -71,35 +71,35 @@ def bounds(
 def _together(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> list[Bound]:
     found = sorted(_chains(drained, terms, keep), key=largest_first)[:keep]
     for kind in (_pods(drained, keep), _nodes(drained, keep), _rate(drained, terms), _room(drained, terms)):
-        # What never ends does so for a limit's sake, and that is said once.
+        # An infinite bound comes from a limit, and is reported once.
         found += sorted((bound for bound in kind if bound.seconds < inf), key=largest_first)[:keep]
     return found
 
 
 def _least(seconds: Iterable[float], keep: int) -> float:
-    """Of the `keep` largest that are finite: there are thousands, and only these are put in words."""
+    """The smallest of the `keep` largest finite values: there are thousands, and only these are described in text."""
     return min(nlargest(keep, (each for each in seconds if each < inf)), default=inf)
 
 
 def binding(found: Iterable[Bound]) -> Bound:
-    """The largest of `found`, which must not be empty; of equal ones the plainest."""
+    """The largest of `candidates`, which must not be empty; of equal ones the simplest."""
     return min(found, key=largest_first)
 
 
 def gap(makespan_s: float, bound: Bound) -> float | None:
-    """By what share a makespan exceeds the bound: 0.03 is 3 %. None where the bound is nothing or for ever."""
+    """The share by which a makespan exceeds the bound: 0.03 is 3 %. None where the bound is 0 or infinite."""
     if bound.seconds <= 0 or bound.seconds == inf:
         return None
     return max(0.0, makespan_s / bound.seconds - 1)
 
 
 def largest_first(bound: Bound) -> tuple[float, int, str]:
-    """The key that sorts bounds: the largest first, of equal ones the plainest."""
+    """Sort key of bounds: the largest first, of equal ones the simplest."""
     return (-bound.seconds, _PLAINEST[bound.name], bound.subject)
 
 
 def domain_words(domain: str) -> str:
-    """`` of zone-a``, or nothing for all nodes."""
+    """`` of zone-a``, or "" for all nodes."""
     return f" of {domain}" if domain else ""
 
 
@@ -122,7 +122,7 @@ def _chains(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> Iterato
         for job, move in zip(node.jobs, node.moves, strict=True):
             for limit in move.limits:
                 users[limit].append(job)
-    # Where there are no more pods than slots none waits for another: the longest of them says as much.
+    # Without more pods than slots no pod waits for another: the bound of the longest pod is the same.
     busy = {limit: jobs for limit, jobs in users.items() if len(jobs) > terms.slots[limit]}
     found = {limit: chain_s(jobs, terms.slots[limit], apart_s(terms)) for limit, jobs in busy.items()}
     least_s = _least(found.values(), keep)
@@ -193,7 +193,8 @@ def _waves(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
 
 
 def _generations(drained: Sequence[Drained], terms: DrainTerms, supplies: Iterable[NodeSupply]) -> Iterator[Bound]:
-    """All generations but the last are renewed before the last is done; and room is kept until a node is renewed."""
+    """All generations but the last are replaced before the last is done; and room is occupied until a node is
+    replaced."""
     if terms.renewed_after_s is None:
         return
     alone_s = {node.name: node.seconds for node in drained}
@@ -210,34 +211,35 @@ def _generations(drained: Sequence[Drained], terms: DrainTerms, supplies: Iterab
             yield Bound(Scarce.ROOM, max(in_steps, in_flow), why, supply.what, relax)
 
 
-# The part of a large drain that tells how long all of it takes: the evictions of the budgets that take longest.
+# The part of a large drain that determines its duration: the evictions of the budgets that take longest.
 #
-# It may stand for the whole only where budgets alone decide. A wave ends with the last of all its pods, and a new node
-# is asked for by the first of those that need it, so that a part of either is another drain.
+# It may represent the whole only where budgets alone decide. A wave ends with the last of all its pods, and a new node
+# is requested for the first of the pods that need it, so a part of either is another drain.
 
 
 _CERTAIN = 2.0
-"""Standard deviations above its mean: a sum of many times is hardly ever more."""
+"""Standard deviations above the mean: a sum of many times is hardly ever more."""
 
 
 class _Part(NamedTuple):
-    """`rest_s`: what is left out hardly ever takes longer than that."""
+    """`rest_s`: the evictions that are left out hardly ever take longer than that."""
 
     nodes: Nodes
     rest_s: float
 
 
 class _Chain(NamedTuple):
-    """All evictions of one limit: how many, and how long they hardly ever take more than together."""
+    """All evictions of one limit: how many, and the time that they hardly ever exceed together."""
 
     number: int
     most_s: float
 
 
 def longest_part(nodes: Nodes, terms: DrainTerms, most: int) -> _Part | None:
-    """The evictions of the limits that may take longest: of one at least, of more while they are no more than `most`.
+    """The evictions of the limits that may take longest: of at least one, of more while they are no more than
+    `max_evictions`.
 
-    None where something besides budgets makes nodes, pods or replacements wait, or nothing waits at all.
+    None where something other than budgets makes nodes, pods or replacements wait, or nothing waits at all.
     """
     if terms.waves or terms.at_once or terms.between_s:
         return None
@@ -256,12 +258,12 @@ def longest_part(nodes: Nodes, terms: DrainTerms, most: int) -> _Part | None:
         return None
     picked = [(node, [move for move in moves if not chosen.isdisjoint(move.limits)]) for node, moves in nodes]
     left = [each.most_s for limit, each in chains.items() if limit not in chosen]
-    # A node has its critical pods stop after the others.
+    # Critical pods of a node stop after the others: hence two stop times.
     return _Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
 
 
 def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> tuple[dict[str, _Chain], float] | None:
-    """With the seconds of the longest stop of all; None where something besides budgets makes an eviction wait."""
+    """With the seconds of the longest stop; None where something other than budgets makes an eviction wait."""
     number: dict[str, int] = defaultdict(int)
     means: dict[str, float] = defaultdict(float)
     variances: dict[str, float] = defaultdict(float)
@@ -292,12 +294,12 @@ def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> tuple[dict[str, _Ch
 
 
 def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
-    """Mean and variance of how long the eviction keeps its slots."""
+    """Mean and variance of the time for which the eviction occupies its slots."""
     start = Time.of(move.start_s, move.slow_start_s)
     if not after_gone:
         return start.mean_s, start.variance
     stop = Time.of(move.stop_s, move.slow_stop_s)
-    if move.kin:  # its kin may all be slow at once
+    if move.kin:  # pods of its stop group may all be slow at once
         return start.mean_s + max(move.stop_s, move.slow_stop_s), start.variance
-    # Nothing outlasts a slow stop, so its mean is no more than that either.
+    # No stop is longer than a slow stop, so the mean is not either.
     return start.mean_s + min(stop.mean_s, max(move.stop_s, move.slow_stop_s)), start.variance + stop.variance

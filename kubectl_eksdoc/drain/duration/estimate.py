@@ -1,4 +1,5 @@
-"""How long the drain takes: the plan's order run in virtual time, once as usual, and many times with luck."""
+"""Estimate of a drain's duration: the plan's order simulated once with typical times, and many times with random
+times."""
 
 from __future__ import annotations
 
@@ -48,14 +49,15 @@ from .quantiles import MOST_RUNS, RunPace, levels, quantiles
 from .slow_nodes import RelaxedBound, relaxations, slow_nodes
 from .timing import SHORTEST_STOP_S
 
-# What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
+# Assumptions of the estimate about what is not observed: the pace of the control plane, health of load balancer
+# targets.
 
 
 EVICTIONS_PER_SECOND = 8.0
-"""What a control plane with default limits does, roughly.
+"""Approximate evictions per second of a control plane with default limits.
 
-Its controllers may make 20 requests a second each (pkg/controller/apis/config/v1alpha1/defaults.go); an eviction
-costs the disruption controller about two of them and the ReplicaSet controller three. EKS' settings are not known.
+Its controllers may make 20 requests a second each (pkg/controller/apis/config/v1alpha1/defaults.go); an eviction costs
+the disruption controller about two of them and the ReplicaSet controller three. EKS' settings are not known.
 """
 
 WORTH_SAYING = 1 / 3
@@ -80,7 +82,7 @@ def caveats(world: DrainContext, pods: Sequence[Pod], p50_s: float) -> Iterator[
 
 
 def _ungated_targets(world: DrainContext, pods: Sequence[Pod]) -> int:
-    """How many of `pods` get traffic straight from a load balancer that no readiness gate waits for."""
+    """How many of `pods` get traffic directly from a load balancer and have no readiness gate for it."""
     known: dict[object, bool] = {}
     count = 0
     for pod in pods:
@@ -94,7 +96,7 @@ def _ungated_targets(world: DrainContext, pods: Sequence[Pod]) -> int:
 
 
 GOOD_ENOUGH = 1.02
-"""An order this close to the lower bound is not improved upon."""
+"""An order this close to the lower bound is not improved."""
 
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000
@@ -103,8 +105,8 @@ MANY_MOVES = 30_000
 
 @frozen
 class MedianRun:
-    """The run that takes the p50, to be run again when more is known. `by`: so many times as long as these times tell
-    it takes."""
+    """The run with p50 times, to be simulated again when more is known. `factor`: its duration divided by the simulated
+    one."""
 
     nodes: Nodes
     terms: DrainTerms
@@ -112,7 +114,8 @@ class MedianRun:
     by: float = 1.0
 
     def takes_s(self, stops: Mapping[str, float], starts: Mapping[str, float]) -> float | None:
-        """Where pods of these uids take so long to stop, and their replacements to start; None: it has no end."""
+        """Its duration if pods of these uids take so long to stop, and their replacements to start; None: it does not
+        end."""
         nodes = [(node, [_timed(move, stops, starts) for move in moves]) for node, moves in self.nodes]
         timeline = simulate(nodes, self.terms, Reserved(self.needs), brief=True)
         return None if timeline.stuck else timeline.makespan_s * self.by
@@ -125,12 +128,13 @@ def _timed(move: Move, stops: Mapping[str, float], starts: Mapping[str, float]) 
 
 @frozen
 class Estimate:
-    """Seconds from the first cordon to the last node done: see `quantiles`, also for `runs` and `part`.
+    """Seconds from the first cordon to the last node done: see `estimate_quantiles`, also for `runs` and
+    `sampled_part`.
 
-    All else is of one run that takes the p50 (see `levels`): `spans` by node; `moves`; `peak_away`, the most pods that
-    are evicted and not yet replaced by a Ready one at any moment. `slow_s`: when each node is done in one that takes
-    the p95. `measured`: of so many of the `workloads` runs have measured how long their pods stop. `level`: how slow
-    pods are in the first, as a draw of the normal distribution.
+    All other fields are of one run with p50 times (see `find_levels`): `spans` by node; `moves`; `peak_away`, the most
+    pods that are evicted and not yet replaced by a Ready one at the same time. `slow_s`: node → when it is done in the
+    run with p95 times. `measured`: of how many of the `workloads` earlier runs have measured the stop times. `level`:
+    how slow pods are in the p50 run, as a draw of the normal distribution.
     """
 
     p50_s: float
@@ -138,15 +142,15 @@ class Estimate:
     spans: tuple[Span, ...]
     peak_away: int
     assumptions: tuple[str, ...]
-    bounds: tuple[Bound, ...] = ()  # of any run at that pace, largest first: the first decides how long it takes
-    gap: float | None = None  # how much longer it is than any at that pace: 0.03 is 3 %
+    bounds: tuple[Bound, ...] = ()  # of any run at that pace, the largest first: it decides the duration
+    gap: float | None = None  # excess over the lower bound at that pace: 0.03 is 3 %
     relaxations: tuple[RelaxedBound, ...] = ()
     moves: tuple[ReplacedPod, ...] = ()
-    slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
+    slow_nodes: tuple[SlowNode, ...] = ()  # at which their group's own update gives up, the slowest first
     runs: int = MOST_RUNS
     part: int = 0
     rerun: MedianRun | None = field(default=None, compare=False, repr=False)
-    least: tuple[Bound, ...] = ()  # of any run at any pace, largest first: none is faster than the first
+    least: tuple[Bound, ...] = ()  # of any run at any pace, the largest first
     slow_s: Mapping[str, float] = field(default_factory=dict)
     measured: int = 0
     workloads: int = 0
@@ -155,7 +159,7 @@ class Estimate:
 
 @frozen
 class UsualRun:
-    """A run at the usual pace: the evictions by node, and what came of them."""
+    """A run with typical times: the evictions by node, and the timeline."""
 
     moves: Mapping[str, Sequence[Move]]
     timeline: Timeline
@@ -163,22 +167,22 @@ class UsualRun:
 
 @frozen
 class TimedPlan:
-    """What is to be timed. `activation`: the nodes in the order in which they are begun; `usual`: the run of exactly
-    this where it is known."""
+    """The input of the estimate. `start_order`: the nodes in the order in which they are started; `typical_run`: the
+    run of exactly this input, where it is known."""
 
     order: EvictionOrder
     activation: tuple[str, ...]
     work: NodeTasks
     needs: Mapping[str, tuple[str, ...]]
-    waiting: Mapping[str, str]  # by uid, the new node that a replacement waits for
+    waiting: Mapping[str, str]  # pod uid → new node that its replacement waits for
     usual: UsualRun | None = None
-    asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
-    most_away: Mapping[str, int] = field(default_factory=dict)  # by budget, of its pods, whenever that is
-    tried: int = 0  # orders, where the search for a better one was cut short
+    asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `node_supplies`
+    most_away: Mapping[str, int] = field(default_factory=dict)  # budget key → the most of its pods away at any time
+    tried: int = 0  # tried orders, if the search was cut short
 
 
 def estimate(clock: EvictionTimes, course: TimedPlan) -> Estimate | None:
-    """The estimate for what the plan drains; None when it drains nothing, or does not come to its end."""
+    """The estimate for the drained nodes; None when no node is drained, or the drain does not end."""
     if not course.activation:
         return None
     run = _Run(clock, course)
@@ -187,7 +191,7 @@ def estimate(clock: EvictionTimes, course: TimedPlan) -> Estimate | None:
     pace = RunPace(moves, terms, run.terms(slow=True))
     times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
     if times is None:
-        return None  # an order that does not come to its end takes no time that could be told
+        return None  # an order that does not end has no duration
     level, (moves, terms, _), typical, slow_s = levels(pace, usual, times, course.needs)
     p50_s = typical.makespan_s
     evicted = [booking.task.pod for booking in course.order.bookings]
@@ -231,19 +235,19 @@ def estimate(clock: EvictionTimes, course: TimedPlan) -> Estimate | None:
 
 
 def usual_run(clock: EvictionTimes, course: TimedPlan) -> UsualRun:
-    """The run of `course` at the usual pace."""
+    """Simulate `timing` with typical times."""
     run = _Run(clock, course)
     return UsualRun(dict(run.moves()), run.simulated())
 
 
 class _Run:
-    """The same course at the usual pace and at the slow one."""
+    """The same input with typical and with slow times."""
 
     def __init__(self, clock: EvictionTimes, course: TimedPlan) -> None:
         self._clock = clock
         self._course = course
         tasks = [booking.task for booking in course.order.bookings]
-        # Where it matters who goes last the plan's order is kept to; else what waits is served.
+        # Where it matters which pod goes last, the plan's order is kept; else waiting evictions are served.
         self._strict = frozenset(limit for task in tasks if task.late or task.for_good for limit in task.limits)
         self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
 
@@ -258,7 +262,7 @@ class _Run:
         ]
 
     def certain(self) -> Nodes:
-        """What is evicted in any run: what may finish by itself need not be."""
+        """The evictions that any run makes: pods that may finish by themselves are not among them."""
         tasks, moves = self._course.work.tasks, self.moves()
         if not self._clock.world.policy.wait_jobs:
             return moves
@@ -272,7 +276,7 @@ class _Run:
         )
 
     def regroup(self, domain: str) -> Mapping[str, int] | None:
-        """The waves if one node more of that domain ("": of all) could be under way; None where places forbid it."""
+        """The waves if one more node of that domain ("": of all) could be under way; None where places forbid it."""
         world, needs = self._clock.world, self._course.needs
         return None if needs else gates(world, self._course.activation, more=domain or ALL)
 
@@ -281,7 +285,7 @@ class _Run:
 
 
 def _at_best(terms: DrainTerms, course: TimedPlan) -> DrainTerms:
-    """Only what this tool itself insists on, and as much headroom as budgets have at best."""
+    """Terms with only this tool's own requirements, and with the most headroom that budgets can have."""
     slots = {limit: max(count, course.most_away.get(limit, 0)) for limit, count in terms.slots.items()}
     renewed_after_s = None if terms.renewed_after_s is None else 0.0
     at_once = burst(1 / terms.between_s) if terms.between_s else 1.0
@@ -289,7 +293,7 @@ def _at_best(terms: DrainTerms, course: TimedPlan) -> DrainTerms:
 
 
 def _named(world: DrainContext, found: Sequence[Bound]) -> tuple[Bound, ...]:
-    """Bounds about pods name them as people do."""
+    """Bounds about pods with the pod's name instead of its uid."""
     pods = world.pods_with({bound.subject for bound in found if bound.name is Scarce.LONGEST_POD})
     return tuple(
         replace(bound, subject=pods[bound.subject].key)
@@ -300,13 +304,13 @@ def _named(world: DrainContext, found: Sequence[Bound]) -> tuple[Bound, ...]:
 
 
 def _measured(clock: EvictionTimes, one_of_each: Iterable[Pod]) -> tuple[int, int]:
-    """Of how many workloads it is known how long their pods stop, and how many there are; a pod of each owner."""
+    """The number of workloads with known stop times, and of all workloads. `sample_pods`: one pod of each owner."""
     known = {clock.workload(pod) or pod.uid: bool(clock.stops.of(pod)) for pod in one_of_each}
     return sum(known.values()), len(known)
 
 
 def _stops(measured: int, count: int) -> str:
-    """What the time that pods take to stop rests on, and why the estimate is a wide range."""
+    """The basis of the stop times, and why the estimate has a wide range."""
     if measured == count:
         return "pods stop as fast as they did in earlier runs"
     of = "" if not measured else f" of {count - measured} of {count} workloads"
@@ -318,7 +322,7 @@ def _stops(measured: int, count: int) -> str:
 
 
 def _waited_for(policy: DrainPolicy, order: EvictionOrder) -> Iterator[str]:
-    """What is assumed of pods that may finish first."""
+    """Assumptions about pods that may finish first."""
     waited = [booking.task.manner for booking in order.bookings if booking.task.manner.waits_s]
     if not waited:
         return
@@ -361,35 +365,35 @@ def _assumptions(
     return tuple(said)
 
 
-# The headroom of the slowest budgets in the run that takes the p50: how many disruptions each allows, and when.
+# Headroom of the slowest budgets in the run with p50 times: how many disruptions each allows, and when.
 
 
 MOST_LINES = 8
-"""Budgets of which it is computed: those with the most rounds."""
+"""Budgets for which it is computed: those with the most rounds."""
 
 Line = tuple[tuple[float, int], ...]
 """(second, disruptions allowed from then on), the first at 0 s."""
 
 
 def headrooms(world: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, Line]:
-    """By budget, over the run of `estimate`; none where no run comes to its end."""
+    """Budget key → its headroom during the run of `estimate`; empty if no run ends."""
     watched = [found for judged in slowest(budgets.values()) if (found := _watched(world, judged)) is not None]
     if not watched or estimate is None:
         return {}
-    # A rollout takes nothing away, and starts one pod more: that the budget allows more then is used by nobody.
+    # A rollout makes no pod unavailable and starts one more: the additional headroom is not used.
     uids = {pod.uid for each in watched for pod in each.pods if restarted(world, pod) is None}
     written = status_writes(watched, [moved for moved in estimate.moves if moved.uid in uids], LAG_S)
     return {key: headroom(writes) for key, writes in written.items()}
 
 
 def slowest(budgets: Iterable[JudgedBudget]) -> list[JudgedBudget]:
-    """Those whose pods cannot all go at once, most rounds first."""
+    """The budgets whose pods cannot all go at once, most rounds first."""
     serial = [judged for judged in budgets if judged.verdict is BudgetVerdict.SERIAL]
     return sorted(serial, key=lambda judged: (-judged.rounds, judged.budget.key))[:MOST_LINES]
 
 
 def _watched(world: DrainContext, judged: JudgedBudget) -> BudgetCourse | None:
-    """None where the controller's numbers are not known, or the plan assumes that it allows more than it does."""
+    """None where the controller's numbers are not known, or the plan assumes more headroom than they allow."""
     pods = world.guards.pods(judged.budget)
     start = recompute(judged.budget, pods, world.scales, world.now)
     if not isinstance(start, Computed) or start.status.allowed < judged.per_round:

@@ -1,7 +1,7 @@
-"""How many generations a drain takes at least: what is drained is room for the next ones only when it has been renewed.
+"""Minimum number of generations of a drain: a drained node is room for the next ones only after its replacement.
 
-For one resource at a time all else is forgotten, pods may be cut in pieces, and of all sets of nodes that fit the one
-is taken that gives most back: a fractional knapsack, so that no order can have more room in any generation.
+Each resource is considered alone, pods may be divided, and of all sets of nodes that fit the one with the most returned
+room is taken: a fractional knapsack, so no order can have more room in any generation.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ Amounts = tuple[int, int, int]
 
 @frozen
 class NodeSupply:
-    """One thing that is scarce, in units of its own. `free` at the beginning; `asked` by a node's pods that come
-    again elsewhere, `given` by the new node in its place, by node; a node that is missing asks for or gives nothing."""
+    """One scarce resource, in its own unit. `free`: at the start; `requested`: node → what the replacements of its
+    pods need on other nodes; `provided`: node → what the new node in its place gives; a missing node needs or gives
+    nothing."""
 
     what: str
     free: float
@@ -47,7 +48,7 @@ class NodeSupply:
 
 
 def generations(supply: NodeSupply) -> int:
-    """How many times nodes are activated at least until all are, 0 if never: what there is does not suffice."""
+    """Minimum number of generations in which all nodes can be started; 0 if the resource is never sufficient."""
     total = sum(supply.asked.values())
     free = supply.free + sum(given for node, given in supply.given.items() if not supply.asked.get(node))
     nodes = [(supply.given.get(node, 0.0), asked) for node, asked in supply.asked.items() if asked > 0]
@@ -62,12 +63,12 @@ def generations(supply: NodeSupply) -> int:
 
 
 def stream_s(supply: NodeSupply, seconds: Mapping[str, float], renewed_after_s: float) -> float:
-    """Seconds until all nodes are done, at least, if room were a fluid; 0 where that tells nothing.
+    """Lower bound in seconds until all nodes are done if the resource were a fluid; 0 where that gives no bound.
 
-    From its activation until it is renewed (its `seconds` alone, and the renewal) a node keeps what its pods ask for
-    from the others, and is a gain after that if it gives more. What is under way at any moment is no more than what
-    is free, gains included; so much asked for, times so long, takes its time. Of all orders the one is taken that
-    gains most for what it has kept so far.
+    From its start until its replacement has joined (its own `seconds`, then `replaced_after_s`) a node's pods occupy
+    resources of other nodes; after that the node is a gain if it provides more. At any moment no more is occupied than
+    is free, gains included; so an amount requested for a time takes its time. Of all orders the one with the largest
+    gain for what it has occupied is taken.
     """
     free = supply.free + sum(given for node, given in supply.given.items() if not supply.asked.get(node))
     if free <= 0:
@@ -86,7 +87,8 @@ def stream_s(supply: NodeSupply, seconds: Mapping[str, float], renewed_after_s: 
 
 
 def _most_given(nodes: list[tuple[float, float]], room: float) -> float:
-    """What nodes give that together ask for no more than `room`; `nodes` (given, asked), the best first."""
+    """The most that nodes provide which together request no more than `room`; `nodes` (provided, requested), the best
+    first."""
     most = 0.0
     for given, asked in nodes:
         if asked >= room:
@@ -102,10 +104,10 @@ def supplies(
     waiting: Collection[str] = (),
     asked: Mapping[str, Amounts] = MappingProxyType({}),
 ) -> Iterator[NodeSupply]:
-    """What the drain of `work` can be short of when each drained node is replaced by a new one.
+    """The resources that the drain of `work` can be short of when each drained node is replaced by a new one.
 
-    Nodes with pods of `waiting` (uids) need no room: their pods wait for nodes that something adds. `asked`: what the
-    pods of a node ask for together, for the nodes of which it is known.
+    Nodes with pods of `waiting` (uids) need no room: their pods wait for nodes that are added. `known_requests`: node →
+    total requests of its pods, for the nodes where it is known.
     """
     if waiting:
         bound = {name: given for name, given in work.tasks.items() if not any(t.pod.uid in waiting for t in given)}
@@ -123,7 +125,7 @@ def supplies(
     on: dict[str, list[Pod]] = {name: [] for name in others}
     for pod in there:
         on[pod.node].append(pod)
-    # What one node has too little of is not missing on the others.
+    # A node that is overcommitted does not reduce the free resources of the others.
     left = [_less(node, _sum(on[name])) for name, node in others.items()]
     for i, what in enumerate((CPU, MEMORY, PODS)):
         free = sum(max(0, each[i]) for each in left) + sum(given[like.name][i] for like in joined)
@@ -137,7 +139,7 @@ def supplies(
 
 
 def _hosts(world: DrainContext, work: NodeTasks, hosts: int, there: list[Pod]) -> Iterator[NodeSupply]:
-    """Nodes for pods of which no two of a workload may share one."""
+    """Nodes for pods of workloads of which no two pods may share a node."""
     asked: dict[str, Counter[str]] = {}
     for node, tasks in work.tasks.items():
         for task in tasks:
@@ -179,7 +181,7 @@ def _less(node: Node, taken: Amounts) -> Amounts:
     return has.get(CPU, 0) - taken[0], has.get(MEMORY, 0) - taken[1], has.get(PODS, 0) - taken[2]
 
 
-# One time that is not the same in every run: a lognormal distribution, told by its median and 95th percentile.
+# A random time: a lognormal distribution, given by its median and 95th percentile.
 
 
 _Z95 = 1.6448536269514722
@@ -187,7 +189,7 @@ _Z95 = 1.6448536269514722
 
 
 class Time(NamedTuple):
-    """Seconds: `usual_s` times e to the `spread` times a normal draw, at least `least_s` and at most `most_s`."""
+    """Seconds: `p50_s` times e to the power of `spread` times a normal draw, at least `min_s` and at most `max_s`."""
 
     usual_s: float
     spread: float
@@ -196,49 +198,49 @@ class Time(NamedTuple):
 
     @classmethod
     def of(cls, usual_s: float, slow_s: float, most_s: float = inf, least_s: float = 0.0) -> Time:
-        """What takes no time, or always the same, is not drawn."""
+        """A time of 0, or with equal quantiles, is constant."""
         return cls(usual_s, log(slow_s / usual_s) / _Z95 if slow_s > usual_s > 0 else 0.0, most_s, least_s)
 
     def drawn(self, normal: float) -> float:
-        """For one draw of the normal distribution."""
+        """The time for one draw of the normal distribution."""
         if not self.spread:
             return self.usual_s
         return max(self.least_s, min(self.usual_s * exp(self.spread * normal), self.most_s))
 
     @property
     def mean_s(self) -> float:
-        """Of the distribution without its most."""
+        """The mean of the distribution without its maximum."""
         return self.usual_s * exp(self.spread**2 / 2)
 
     @property
     def variance(self) -> float:
-        """Likewise, in seconds squared."""
+        """The variance without the maximum, in seconds squared."""
         return (exp(self.spread**2) - 1) * self.mean_s**2
 
 
-# The times of one drain: what every planned eviction takes, usually and when it is slow, and the terms of a run.
+# The times of one drain: typical and slow times of every planned eviction, and the terms of a run.
 
 
 SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
 
 LAG_S = 0.5
-"""From a pod's readiness to its budget's status, on a control plane with little to do: on a real one the next eviction
-came 0.2 to 0.5 s after it (`make test-real`)."""
+"""From a Ready pod to its budget's status, on a control plane with little load: on a real one the next eviction came
+0.2 to 0.5 s after it (`make test-real`)."""
 
 NEW_NODE_S = (120.0, 300.0)
-"""p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
+"""p50 and p95 from the request of a new instance to its node being Ready. Assumed: no facts tell it."""
 
 
 class EvictionTimes:
-    """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
+    """The times of evictions in `context`; start times are learned from the running pods, stop times from earlier
     runs."""
 
     def __init__(self, world: DrainContext) -> None:
         self.world = world
-        self._workloads: dict[str, str] = {}  # by uid of an owner
-        self._start_times: dict[str, StartTime] = {}  # likewise
-        self._alike: dict[object, _Times] = {}  # by what the times of an eviction depend on
+        self._workloads: dict[str, str] = {}  # owner uid → workload uid
+        self._start_times: dict[str, StartTime] = {}  # owner uid → start time
+        self._alike: dict[object, _Times] = {}  # by owner, grace period and phase
         self._held_s = dict(_held(world))
         self.starts = learn(world.cluster.pods, self.workload)
         self.stops = learn_stops(world.cluster.stops)
@@ -257,8 +259,8 @@ class EvictionTimes:
         waiting: Mapping[str, str] | None = None,
         crowded: frozenset[str] | None = None,
     ) -> list[Move]:
-        """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
-        replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
+        """The evictions of one node. `turns`: pod uid → turn, where it has one; `waiting`: pod uid → the new node that
+        its replacement waits for; `contended_limits`: the limits that can make a pod wait, where they are known."""
         moves = []
         alike = self._alike
         held_s = self._held_s if _begins_at_once(self.world.policy) else {}
@@ -269,7 +271,7 @@ class EvictionTimes:
             if crowded is not None and limits and not crowded.issuperset(limits):
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
-                # Nothing comes back for it: it keeps what it uses up for good, and no turn.
+                # Nothing replaces it: it uses its permanent limits, and takes no turn.
                 limits = for_good
             if manner is not EVICTED:
                 stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
@@ -298,14 +300,14 @@ class EvictionTimes:
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
-        """Seconds that the pod takes to stop, and one like it to start, where all are so slow (see
-        `quantiles.levels`)."""
+        """Seconds that the pod takes to stop, and its replacement to start, where all pods are equally slow (see
+        `quantiles.find_levels`)."""
         stop_s, slow_s = stop_of(pod, self.world.policy.grace_of(pod), self.stops.of(pod))
         start = self._start(pod)
         return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(start.p50_s, start.p95_s).drawn(level)
 
     def workload(self, pod: Pod) -> str:
-        """What replicas share: the uid of who answers for them."""
+        """The uid of the workload that owns the pod, equal for its replicas."""
         owner = pod.owner
         if owner is None:
             return ""
@@ -316,7 +318,7 @@ class EvictionTimes:
         return found
 
     def _times(self, like: tuple[str, int, str], pod: Pod) -> _Times:
-        """Of all evictions that are alike: replicas, mostly."""
+        """The times of all equal evictions, mostly of replicas."""
         start, seen = self._start(pod), self.stops.of(pod)
         stop_s, slow_stop_s = stop_of(pod, self.world.policy.grace_of(pod), seen)
         times = start.p50_s, start.p95_s, stop_s, slow_stop_s
@@ -332,16 +334,17 @@ class EvictionTimes:
 
 
 _Times = tuple[float, float, float, float, str, float]
-"""Of a start, of a slow one, of a stop and of a slow one; the `kin` of the move, and of the fastest start."""
+"""p50 and p95 of the start, p50 and p95 of the stop, the `stop_group` of the move, and the fastest start."""
 
 
 def _begins_at_once(policy: DrainPolicy) -> bool:
-    """Whether no node waits for another: else a hold, which ends at its own time, may be over when a node is begun."""
+    """Whether no node waits for another; otherwise a hold, which ends at its own time, may be over when a node is
+    started."""
     return not (policy.max_unavailable or policy.pins) and policy.surge is None
 
 
 def _held(world: DrainContext) -> Iterator[tuple[str, float]]:
-    """The budgets with a same-name hold, and for how many seconds more."""
+    """The budgets with a same-name hold, and its remaining seconds."""
     for budget in world.cluster.budgets:
         if budget.disrupted and (holds := same_name_holds(budget, world.guards.pods(budget), world.now)):
             yield budget.key, (holds[-1].until - world.now).total_seconds()
@@ -350,12 +353,12 @@ def _held(world: DrainContext) -> Iterator[tuple[str, float]]:
 def _stop_s(
     pod: Pod, manner: EvictionMode, stop: tuple[float, float], start: tuple[float, float]
 ) -> tuple[float, float]:
-    """p50 and p95 from when it is asked to go until it is gone, for what is not evicted; `stop` of an eviction, `start`
-    of the pod that comes after it."""
+    """p50 and p95 seconds from the request until the pod is gone, for modes other than eviction. `stop_times`: those of
+    an eviction, `start_times`: those of the replacement."""
     if manner.means is Means.RESTART:
         return start[0] + stop[0], start[1] + stop[1]
     if manner.means is Means.PATIENCE:
-        return 0.0, 0.0  # by then it has finished, or its node is left alone
+        return 0.0, 0.0  # by then it has finished, or its node is not drained
     return stop_of(pod, pod.grace_seconds) if manner.means is Means.DELETION else stop
 
 
@@ -366,7 +369,7 @@ def terms_of(
     strict: frozenset[str] = frozenset(),
     slow: bool = False,
 ) -> DrainTerms:
-    """How a run under the user's policy goes about it; `waves` are gates, and empty without any."""
+    """The terms of a run under the user's policy; `waves`: gated waves, empty without any."""
     policy = world.policy
     return DrainTerms(
         slots=slots,
@@ -381,9 +384,9 @@ def terms_of(
 
 
 def any_waves(world: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> DrainTerms:
-    """`terms` for whatever waves: what every way to group `nodes` under the user's limits has in common.
+    """`terms` that hold for every way to group `nodes` into waves under the user's limits.
 
-    Waves that come of pins alone are the user's, and stay; with both, pins may pass the limits.
+    Waves that only follow from pins are the user's, and stay; with pins and limits, pins may exceed the limits.
     """
     policy = world.policy
     if not policy.max_unavailable:
@@ -391,17 +394,17 @@ def any_waves(world: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> D
     if policy.pins:
         return replace(terms, waves={})
     known = {node.name: node for node in world.targets}
-    # A percentage may have been of more nodes than are drained after all.
+    # A percentage may be of more nodes than are drained in the end.
     room = {"" if domain == ALL else domain: count for domain, count in at_once(policy, world.targets).items()}
     return replace(terms, waves={}, at_once=room, domains={name: domains_of(known[name])[1:] for name in nodes})
 
 
-# How long the pods of a cluster take to stop and to start, as the simulator wants it.
+# Stop and start times of a cluster's pods, for the simulator.
 
 
 @frozen
 class PlannedPace:
-    """As long as the plan's p50 has them take, with its `level`."""
+    """The times of the plan's p50 run, with its `level`."""
 
     _clock: EvictionTimes
     _level: float = 0.0
@@ -413,10 +416,10 @@ class PlannedPace:
         return self._clock.times_at(pod, self._level)[0]
 
     def run_s(self, pod: Pod) -> float:
-        """Of Jobs nothing tells how long they run."""
+        """No facts tell how long Jobs run."""
         return float("inf")
 
 
 def pace_of(cluster: Cluster) -> KubeletTimes:
-    """How long the pods of a cluster take, learned from those that run."""
+    """Stop and start times of a cluster's pods, learned from its running pods."""
     return PlannedPace(EvictionTimes(survey(cluster, (), DrainPolicy())))

@@ -1,4 +1,4 @@
-"""How long a node takes at least if all others waited for it, and what that leaves each of its pods."""
+"""Minimum time of one node if all others waited for it, and what that leaves each of its pods."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Nodes = Sequence[tuple[str, Sequence[Move]]]
 
 @frozen
 class Drained:
-    """`jobs` belong to `moves` one by one; `seconds` from its cordon until it is done, at least.
+    """The minimum time of one node. `jobs` belong to `moves` one by one; `seconds`: from its cordon until it is done.
 
-    A job's head is what must come before the pod on its node, its tail lasts until the node is done. `limit`
-    is what its pods take turns on if that decides, else "".
+    A job's head is the time that must pass before the pod on its node, its tail lasts until the node is done. `limit`:
+    the limit on which its pods take turns if that decides, else "".
     """
 
     name: str
@@ -33,7 +33,8 @@ class Drained:
 
 
 def timed(name: str, moves: Sequence[Move], terms: DrainTerms, soonest: bool = False) -> Drained:
-    """The node `name` by itself: system-critical pods wait for all others to be gone. `soonest`: of `Move.soonest`."""
+    """The node `name` by itself: system-critical pods wait until all others are gone. `fastest`: with
+    `PodMove.with_fastest_times`."""
     lag, settle = terms.lag_s, terms.settle_s
     aside = [move for move in moves if move.critical or move.waits_s]
     if soonest and aside:
@@ -67,7 +68,7 @@ def _usual_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
 
 
 def _soonest_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
-    """As `_usual_job` of the `move.soonest`, which is not made for it."""
+    """Like `_typical_job` of `move.with_fastest_times`, without creating that."""
     after, start_s = move.after, move.least_start_s
     hold = inf if after is Replacement.NEVER else start_s + lag_s
     return _job(hold, start_s + settle_s if after is Replacement.FIRST else settle_s)
@@ -75,15 +76,15 @@ def _soonest_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
 
 @lru_cache(maxsize=1 << 14)
 def _job(hold: float, tail: float, head: float = 0.0) -> TimedEviction:
-    """Replicas share it: one object for all of them is quicker to have, and to compare."""
+    """Replicas share one object, which is faster to get and to compare."""
     return TimedEviction(head, hold, tail)
 
 
 def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: DrainTerms) -> dict[str, float]:
-    """By limit: when a critical pod can have a slot at the earliest, since all ordinary ones of its node come first.
+    """Limit → when a critical pod can have a slot at the earliest, as all ordinary pods of its node come first.
 
-    By then its own slot was given back and the last ordinary pod of every other slot has at least begun, so at
-    most `slots` - 1 of them, less those that keep theirs for good, are still being replaced.
+    By then its own slot was released and the last ordinary pod of every other slot has at least started, so at most
+    `slots` - 1 of them, minus those that keep theirs permanently, are still being replaced.
     """
     before: dict[str, float] = {}
     for limit in {limit for move in critical for limit in move.limits}:
@@ -96,7 +97,7 @@ def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: DrainTerm
 
 
 def _tier(jobs: Sequence[TimedEviction], moves: Sequence[Move], terms: DrainTerms) -> tuple[float, str]:
-    """Seconds until all of `jobs` are over, and the limit they take turns on, "" if none decides."""
+    """Seconds until all of `jobs` are over, and the limit on which they take turns, "" if none decides."""
     if not jobs:
         return 0.0, ""
     best, decides = max([head + tail for head, _, tail in jobs]), ""
@@ -117,18 +118,19 @@ def _tier(jobs: Sequence[TimedEviction], moves: Sequence[Move], terms: DrainTerm
     return best, decides
 
 
-# When waves can begin at the earliest, since each waits for the one before and finds what that left of the slots.
+# When waves can start at the earliest, as each waits for the one before and finds only the slots that it leaves.
 
 
 def waves_s(
     waves: Sequence[Sequence[Drained]], terms: DrainTerms, alone_s: Callable[[Sequence[Drained]], float]
 ) -> float:
-    """Seconds until the last of `waves`, given in their order, is done. `alone_s` bounds a wave with nothing before it.
+    """Lower bound in seconds until the last of `waves`, in their order, is done. `wave_bound_s`: the bound of a wave
+    alone.
 
-    Pods of later waves are evicted after those of earlier ones, so a limit's slots are taken wave by wave. All
-    holds of a limit within a wave count as its shortest one there: then taking the slot that is free first is best.
+    Pods of later waves are evicted after those of earlier ones, so a limit's slots are taken wave by wave. All holds of
+    a limit within a wave count as its shortest one there: then taking the slot that is free first is best.
     """
-    free: dict[str, list[float]] = {}  # by limit: when each of its slots is free, as a heap
+    free: dict[str, list[float]] = {}  # limit → when each of its slots is free, as a heap
     now = 0.0
     for wave in waves:
         end = now + alone_s(wave)
@@ -143,7 +145,7 @@ def waves_s(
 
 
 _MOST = 1000
-"""Slots of a limit that are followed; with more of them it hardly makes anyone wait."""
+"""Slots of a limit that are tracked; with more of them pods hardly wait."""
 
 
 def _by_limit(wave: Sequence[Drained]) -> dict[str, list[TimedEviction]]:

@@ -1,13 +1,13 @@
-"""The drain's time as it is in half of all cases, and in 19 of 20: run many times, each pod's times drawn anew.
+"""p50 and p95 of a drain's duration: many simulated runs, with new random times for each pod.
 
-The median of a sum of times that have a long tail is more than the sum of their medians, so a run in which every pod
-takes its median is too fast to be called p50; and one in which every pod is slow at once hardly ever happens. A pod's
-time is drawn from the lognormal distribution whose median is the usual time and whose 95th percentile is the slow one:
-times of starting and stopping are skewed like that, and two figures are all that is known of them. Where nobody knows
-how long pods of a template stop, they do so alike: theirs is drawn once in a run. In a run of the same
-number a pod has the same luck whatever the order is, so that plans of the same pods can be compared.
+The median of a sum of times with a long tail is more than the sum of their medians, so a run in which every pod takes
+its median is too fast for a p50; and a run in which every pod is slow at once hardly ever happens. A pod's time is
+drawn from the lognormal distribution whose median is the typical time and whose 95th percentile is the slow one: start
+and stop times are skewed like that, and only these two figures are known. Where the stop time of a template is not
+known, its pods stop alike: their time is drawn once in a run. In a run with the same number a pod has the same random
+values whatever the order is, so plans of the same pods can be compared.
 
-Of a drain that is too large for that a part is sampled, where one stands for the whole (see `longest_part`).
+Of a drain that is too large for that, a part is sampled where one represents the whole (see `find_longest_part`).
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from .node_times import Nodes
 from .timing import least_stop_s
 
 MOST_RUNS = 41
-"""Of so many, 9 times in 10 the sampled p50 is between the 38th and the 62nd percentile, p95 between the 85th and the
-98th (a Beta distribution, as of every order statistic)."""
+"""With this many runs, 9 times in 10 the sampled p50 is between the 38th and the 62nd percentile, p95 between the 85th
+and the 98th (a Beta distribution, as of every order statistic)."""
 
 FEWEST_RUNS = 11
-"""With fewer a p95 means little."""
+"""With fewer runs a p95 means little."""
 
 MOST_EVICTIONS = 40_000
-"""So many are simulated for it, in all runs together: about a quarter of a second."""
+"""Simulated evictions in all runs together: about a quarter of a second."""
 
 ALONE = 3
-"""An eviction of a part is mostly on a node of its own, which takes so many times as long to simulate."""
+"""Most evictions of a part are alone on their node, and take this many times as long to simulate."""
 
 NEARLY = 0.98
-"""A part that takes this much of the whole's time at the usual pace, and no more than the whole by as much, may stand
-for it."""
+"""A part represents the whole if its typical duration is at least this share of the whole's, and exceeds it by no more
+than the inverse."""
 
 _NEW_NODES = crc32(b"new nodes")
-"""The counter from which the time of new nodes is drawn, as a pod's is from its uid."""
+"""The counter for the random time of new nodes; a pod's counter follows from its uid."""
 
 
 class RunPace(NamedTuple):
-    """What runs are made of: the evictions with their usual and slow times, and the terms at both paces."""
+    """The input of runs: the evictions with their typical and slow times, and the terms with both."""
 
     nodes: Nodes
     terms: DrainTerms
@@ -58,9 +58,9 @@ class RunPace(NamedTuple):
 
 
 class Quantiles(NamedTuple):
-    """Seconds from the first cordon to the last node done. `runs`: so many were sampled, 0 if it would take too long:
-    then they are the usual run, and the one in which every pod is slow. `part`: only so many evictions were sampled,
-    0: all."""
+    """Seconds from the first cordon to the last node done. `runs`: how many were sampled; 0 if that would take too
+    long: then p50 is the typical run, and p95 the one in which every pod is slow. `sampled_part`: number of sampled
+    evictions, 0: all."""
 
     p50_s: float
     p95_s: float
@@ -69,7 +69,7 @@ class Quantiles(NamedTuple):
 
     @property
     def said(self) -> str:
-        """How they came about, as a clause."""
+        """How they were computed, as a clause."""
         if not self.runs:
             return "p50: every pod as usual; p95: every pod slow at once (too many evictions to sample)"
         of = f" of the {self.part} evictions that take longest" if self.part else ""
@@ -77,9 +77,9 @@ class Quantiles(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """Runs in which all pods are alike lucky: one takes the p50, one the p95. `level`: how slow every pod is in the
-    first, as a draw of the normal distribution; `slow_s`: when the nodes of the second are done. `pace` is that of the
-    first, and `timeline` what happens in it."""
+    """Runs in which all pods are equally slow: one takes the p50, one the p95. `level`: how slow every pod is in the
+    p50 run, as a draw of the normal distribution; `slow_s`: node → when it is done in the p95 run. `pace` and
+    `timeline` are those of the p50 run."""
 
     level: float
     pace: RunPace
@@ -88,8 +88,8 @@ class Levels(NamedTuple):
 
 
 def levels(pace: RunPace, usual: Timeline, found: Quantiles, needs: Mapping[str, Sequence[str]]) -> Levels:
-    """Of the drain whose usual run is `usual`. One timeline is all that is shown, and ends when the p50 is over; where
-    not every run is sampled it is the usual one, made longer."""
+    """The levels of the drain whose typical run is `typical_timeline`. Only one timeline is shown, and it ends at the
+    p50; where not every run is sampled it is the typical one, stretched."""
     if not found.runs or found.part:
         timeline = _stretched(usual, found.p50_s)
         by = found.p95_s / found.p50_s if found.p50_s else 1.0
@@ -118,7 +118,7 @@ def _stretched(timeline: Timeline, seconds: float) -> Timeline:
 
 
 class _Alike:
-    """Mutable: runs in which every pod, and every new node, is as slow as the others."""
+    """Mutable: runs in which every pod, and every new node, is equally slow."""
 
     def __init__(self, pace: RunPace, needs: Mapping[str, Sequence[str]], usual_s: float) -> None:
         self._drawn = _Drawn(pace)
@@ -130,7 +130,7 @@ class _Alike:
         return RunPace(self._drawn.alike(level), self._drawn.terms_at(level), self._slow_terms)
 
     def level(self, aim_s: float) -> float:
-        """At which the drain takes about `aim_s`, by false position; 0 where nothing varies."""
+        """The level at which the drain takes about `target_s`, by false position; 0 where nothing varies."""
         low = high = 0.0
         if self._known[0.0] > aim_s:
             low = -FAR
@@ -156,15 +156,15 @@ class _Alike:
 
 
 FAR, TRIES, CLOSE = 2.5, 5, 0.01
-"""Levels are looked for this far from the median, in so many steps, until they differ by less."""
+"""Levels are searched this far from the median, in so many steps, until durations differ by less than this share."""
 
 
 def quantiles(
     pace: RunPace, usual_s: float, needs: Mapping[str, Sequence[str]], most_evictions: int = MOST_EVICTIONS
 ) -> Quantiles | None:
-    """Of the drain whose usual run takes `usual_s`; None if it does not always come to its end.
+    """The quantiles of the drain whose typical run takes `typical_s`; None if it does not always end.
 
-    `needs` as for `Reserved`.
+    `needs` as for `ReservedPlacement`.
     """
     if _evictions(pace.nodes) * FEWEST_RUNS <= most_evictions:
         return _sampled(pace, needs, most_evictions)
@@ -177,7 +177,7 @@ def quantiles(
 
 
 def _of_a_part(pace: RunPace, usual_s: float, most_evictions: int) -> Quantiles | None:
-    """None where no part stands for the whole."""
+    """None where no part represents the whole."""
     part = longest_part(pace.nodes, pace.terms, most_evictions // MOST_RUNS // ALONE)
     if part is None or _evictions(part.nodes) * FEWEST_RUNS > most_evictions:
         return None
@@ -186,7 +186,7 @@ def _of_a_part(pace: RunPace, usual_s: float, most_evictions: int) -> Quantiles 
         return None  # something else decides: room, nodes at once, the order
     found = _sampled(pace._replace(nodes=part.nodes), {}, most_evictions)
     if found is None or part.rest_s >= found.p50_s:
-        return None  # what is left out may well take longer
+        return None  # the evictions that are left out may take longer
     return found._replace(part=_evictions(part.nodes))
 
 
@@ -216,7 +216,7 @@ def _nearest_rank(ordered: Sequence[float], percent: int) -> float:
 
 
 class _Drawn:
-    """Runs in which every pod has its own luck."""
+    """Runs in which every pod has its own random times."""
 
     def __init__(self, pace: RunPace) -> None:
         self._terms = pace.terms
@@ -241,7 +241,7 @@ class _Drawn:
         ]
 
     def alike(self, normal: float) -> Nodes:
-        """Every pod has the same luck."""
+        """Every pod is equally slow."""
         return [
             (
                 node,
@@ -254,7 +254,7 @@ class _Drawn:
         ]
 
     def terms(self, run: int) -> DrainTerms:
-        """New nodes take as long as each other in one run: terms know one time for all of them."""
+        """In one run all new nodes take equally long, as the terms have one time for all of them."""
         return self.terms_at(two_normals(run, _NEW_NODES)[0])
 
     def terms_at(self, normal: float) -> DrainTerms:
@@ -263,12 +263,12 @@ class _Drawn:
 
 
 _Luck = tuple[Move, Time, Time, int | None, int]
-"""An eviction, how its stop and its replacement's start are drawn, and the counters of the pod (None: nothing is drawn)
-and of those that stop alike."""
+"""An eviction, the random times of its stop and of its replacement's start, and the counters of the pod (None: its
+times are constant) and of its stop group."""
 
 
 def _luck(move: Move) -> _Luck:
-    # Nothing outlasts the grace period, which is what a slow stop takes.
+    # No stop is longer than the grace period, which is the time of a slow stop.
     least_s = least_stop_s(move.stop_s, move.slow_stop_s) if move.kin else 0.0
     stop = Time.of(move.stop_s, move.slow_stop_s, max(move.stop_s, move.slow_stop_s), least_s)
     start = Time.of(move.start_s, move.slow_start_s)

@@ -1,7 +1,8 @@
-"""Nodes of managed groups at which EKS' own update of the group gives up: they alone take longer than it waits.
+"""Slow nodes of managed groups: EKS' own update of the group gives up on them, as they alone exceed its eviction
+timeout.
 
-The update is taken at its fastest: it evicts all pods of a node at once, asks budgets and nothing else that this
-plan minds, gives each pod its own grace period, and has room for every replacement.
+The fastest possible update is assumed: it evicts all pods of a node at once, obeys budgets and no other limit of this
+plan, gives each pod its own grace period, and has room for every replacement.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from .timing import stop_of
 
 _PATIENCE_S = PATIENCE.total_seconds()
 _OURS = (NEEDED, SOFT)
-"""Prefixes of the limits that are not budgets: only this plan minds them."""
+"""Prefixes of the limits that are not budgets: only this plan obeys them."""
 
 
 def slow_nodes(clock: EvictionTimes, work: NodeTasks, drained: Iterable[str]) -> tuple[SlowNode, ...]:
-    """Those of `drained` (names) that belong to a managed group, which an update can bring newer nodes, and alone take
-    too long, the slowest first."""
+    """Nodes of `drained_nodes` (names) of a managed group that an update can replace, and that alone take too long, the
+    slowest first."""
     targets, cluster = clock.world.targets, clock.world.cluster
     ended = {image for image in {node.os_image for node in targets} if without_ami((image,), cluster)}
     managed = {n.name: n for n in targets if n.owner is NodeOwner.MANAGED and n.os_image not in ended}
@@ -51,7 +52,7 @@ def slow_nodes(clock: EvictionTimes, work: NodeTasks, drained: Iterable[str]) ->
 
 
 def _may_be_slow(tasks: Sequence[Task], work: NodeTasks) -> bool:
-    """Quickly: most nodes have neither a pod that may take so long nor two that take turns."""
+    """A fast test: most nodes have neither a pod with such a long grace period nor two pods that take turns."""
     if max([task.pod.grace_seconds for task in tasks], default=0) >= _PATIENCE_S:
         return True
     used = [limit for task in tasks for limit in task.limits]
@@ -78,7 +79,7 @@ def _slow(clock: EvictionTimes, node: Node, tasks: Sequence[Task], terms: DrainT
 
 
 def _moves(clock: EvictionTimes, tasks: Sequence[Task]) -> list[Move]:
-    """As the update evicts them: no tiers, and neither the user's grace period nor limits of this plan alone."""
+    """The moves as the update makes them: no tiers, no user's grace period, no limits of this plan alone."""
     made = []
     for task, move in zip(tasks, clock.moves(tasks), strict=True):
         stop_s, slow_stop_s = stop_of(task.pod, task.pod.grace_seconds)
@@ -93,8 +94,8 @@ def _longest(tasks: Sequence[Task], drained: Drained) -> Task:
 
 
 def findings(slow: Iterable[SlowNode], by_eks: bool = False) -> Iterator[Finding]:
-    """One for each group: at which of its nodes its own update gives up, or may. `by_eks`: that update is what is
-    planned, so that it fails there."""
+    """One finding for each group: on which of its nodes its own update gives up, or may. `drained_by_eks`: that update
+    is planned, so it fails there."""
     groups: dict[str, list[SlowNode]] = defaultdict(list)
     for node in slow:
         groups[node.group].append(node)
@@ -125,14 +126,14 @@ def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
         yield Remedy.of("shorter-grace", pod=pod)
 
 
-# What one step of relaxing would save: the drain run again in virtual time with one more of what binds.
+# Relaxation: the drain simulated again with one more unit of what limits it, to show what that would save.
 
 
 @frozen
 class RelaxedBound:
-    """The same order run again with `bound` relaxed by one step: `change` says which.
+    """The same order simulated again with `bound` relaxed by one step; `change` describes the step.
 
-    `saved_s` can be negative: a run that takes what is free at once may be slower with more (Graham's anomalies).
+    `saved_s` can be negative: a run that takes everything free at once may be slower with more (Graham's anomalies).
     """
 
     bound: Bound
@@ -150,12 +151,13 @@ def relaxations(
     needs: Mapping[str, Sequence[str]] = MappingProxyType({}),
     regroup: Callable[[str], Mapping[str, int] | None] | None = None,
 ) -> tuple[RelaxedBound, ...]:
-    """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
-    drain as it is if its timeline is not given as `before`.
+    """The time that one step would save for the `max_count` largest of `candidates` that can be relaxed: a simulation
+    each, and one of the unchanged drain if its timeline is not given.
 
-    Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order
-    of `nodes` is kept, and what they need (see `Reserved`). Nothing where the drain as it is, or with that step,
-    does not come to its end. `regroup` gives the waves with one node more of a domain at once, where there are waves.
+    Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order of
+    `nodes` and their `needs` (see `ReservedPlacement`) are kept. Empty where the unchanged drain does not end; a step
+    with which the drain does not end is left out. `regroup`: the waves with one more node of a domain at
+    once, where there are waves.
     """
     steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms, regroup))]
     if not steps:

@@ -1,6 +1,6 @@
-"""How long replacements take to start, learned from the pods that run now, and pods to stop, learned from earlier runs.
+"""Start times of replacements, learned from running pods, and stop times, learned from earlier runs; scheduling bounds.
 
-What is not known is assumed and said.
+Unknown times are assumed, and the assumptions are reported.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ MIN_SAMPLES = 3
 """Fewer starts of a workload than this say little about the next one: the cluster's own are used with them."""
 
 LONGEST_START_S = 3600.0
-"""A pod that became Ready later than this did not take so long to start: it was ill in between."""
+"""A pod that became Ready later than this had another problem: its start did not take so long."""
 
 RESOLUTION_S = 1.0
-"""Times in the API are cut to whole seconds: a start may have taken so much longer or less than they say."""
+"""Times in the API have whole seconds: a start may have taken this much longer or less."""
 
 FLAPPING = 5.0
 """A start this many times the median of its siblings is taken for a pod that lost and regained readiness."""
 
 ASSUMED_START_S = (30.0, 120.0)
-"""p50 and p95 of a start where no pod of the whole cluster tells."""
+"""p50 and p95 of a start where too few pods of the cluster tell."""
 
 SHORTEST_STOP_S = 1.0
-"""The least that a stop is taken for which nobody measured; the most is the grace period. Nothing in the API tells."""
+"""Minimum of a stop time that was not measured; the maximum is the grace period. No facts of the API tell it."""
 
 SLOWER = 1.5
-"""Of fewer stops than `MIN_SAMPLES` the slowest may still be exceeded by so much."""
+"""With fewer stops than `MIN_SAMPLES`, the next may exceed the slowest by this factor."""
 
 
 @frozen
 class StartTime:
-    """Seconds from scheduling to Ready. `samples` starts were seen; `assumed`: too few, so others' are used. `least_s`:
-    none of them was faster; 0 where too few were seen."""
+    """Seconds from scheduling to Ready. `samples`: observed starts; `is_assumed`: too few, so others' are used.
+    `fastest_s`: the fastest observed start, minus the resolution; 0 where too few were observed."""
 
     p50_s: float
     p95_s: float
@@ -50,7 +50,7 @@ class StartTime:
 
 @frozen
 class StartTimes:
-    """Build it with `learn`. `pooled` is what all pods of the cluster together tell."""
+    """Create it with `learn_start_times`. `pooled`: the start time of all pods of the cluster together."""
 
     by_workload: Mapping[str, StartTime]
     pooled: StartTime
@@ -60,12 +60,12 @@ class StartTimes:
 
 
 def learn(pods: Iterable[Pod], workload_of: Callable[[Pod], str]) -> StartTimes:
-    """Start times by workload. `workload_of` names what replicas of one kind share, "" for none.
+    """Start times by workload. `workload_of_pod`: a name that replicas share, "" for none.
 
-    Pods that restarted are left out, and of the others those that became Ready far later than their siblings.
+    Pods that restarted are left out, and pods that became Ready far later than their siblings.
     """
     seen: dict[str, list[float]] = defaultdict(list)
-    of_owner: dict[str, list[float]] = {}  # the same lists, by uid: asking for the workload of each pod takes longer
+    of_owner: dict[str, list[float]] = {}  # the same lists by owner uid, for speed
     for pod in pods:
         took = start_of(pod)
         if took is not None:
@@ -92,7 +92,7 @@ def learn(pods: Iterable[Pod], workload_of: Callable[[Pod], str]) -> StartTimes:
 
 
 def start_of(pod: Pod) -> float | None:
-    """Seconds this pod took from scheduling to Ready, None where that cannot be told."""
+    """Seconds this pod took from scheduling to Ready, None where that is not known."""
     if not pod.ready or pod.restarted or pod.scheduled_at is None or pod.ready_at is None:
         return None
     took = (pod.ready_at - pod.scheduled_at).total_seconds()
@@ -100,9 +100,9 @@ def start_of(pod: Pod) -> float | None:
 
 
 def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float, float]:
-    """p50 and p95 seconds from eviction to gone: the grace period is the longest it can be. `seen`: sorted stops of its
-    kind; without any it may take anything from `SHORTEST_STOP_S` on after its preStop hook has slept, half of all
-    below the geometric mean of that and what is left of the grace period."""
+    """p50 and p95 seconds from eviction to gone; the grace period is the maximum. `observed`: sorted stops of its kind.
+    Without any, the pod stops at `MIN_STOP_S` after its preStop hook's sleep at the earliest; half of all stops are
+    faster than the hook plus the geometric mean of `MIN_STOP_S` and the rest of the grace period."""
     if pod.finished:
         return 0.0, 0.0
     if not seen:
@@ -113,32 +113,32 @@ def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float
 
 
 def least_stop_s(p50_s: float, p95_s: float) -> float:
-    """The least that can be, where `stop_of` says these two of a pod of which nothing was seen."""
-    # What is left of the grace period solves p95 - p50 = left - sqrt(shortest * left); the rest of p95 is the hook.
+    """The minimum stop time, where `stop_quantiles` returned these two for a pod without observed stops."""
+    # The remaining grace period solves p95 - p50 = remaining - sqrt(shortest * remaining); the rest of p95 is the hook.
     root = sqrt(SHORTEST_STOP_S)
     left_s = ((root + sqrt(SHORTEST_STOP_S + 4 * max(p95_s - p50_s, 0.0))) / 2) ** 2
     return min(max(p95_s - left_s, 0.0) + SHORTEST_STOP_S, p50_s)
 
 
 def template_of(pod: Pod) -> str:
-    """``shop/ReplicaSet/web-5f7c9d``: what was made from one template; "" for a pod without an owner."""
+    """``shop/ReplicaSet/web-5f7c9d``: a name for all pods of one template; "" for a pod without an owner."""
     return f"{pod.namespace}/{pod.owner.kind}/{pod.owner.name}" if pod.owner is not None else ""
 
 
 def _owner_of(template: str) -> str:
-    """What makes the templates: the names of ReplicaSets and of a CronJob's Jobs are its own with a suffix."""
+    """The owner of templates: ReplicaSets and the Jobs of a CronJob have its name with a suffix."""
     return template.rpartition("-")[0] if "/ReplicaSet/" in template or "/Job/" in template else template
 
 
 @frozen
 class StopTimes:
-    """Seconds, sorted, that pods were seen to stop; build it with `learn_stops`."""
+    """Observed stop times in seconds, sorted; create it with `learn_stop_times`."""
 
     by_template: Mapping[str, Sequence[float]] = field(default_factory=dict)
     by_owner: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def of(self, pod: Pod) -> Sequence[float]:
-        """Those of its template, else of its owner; none where nobody saw any."""
+        """Those of its template, else of its owner; empty where none were observed."""
         if not self.by_owner:
             return ()
         template = template_of(pod)
@@ -146,7 +146,7 @@ class StopTimes:
 
 
 def learn_stops(seen: Iterable[tuple[str, float]]) -> StopTimes:
-    """Of stops by template."""
+    """`observed`: (template, seconds)."""
     by_template: dict[str, list[float]] = defaultdict(list)
     by_owner: dict[str, list[float]] = defaultdict(list)
     for template, seconds in sorted(seen):
@@ -156,7 +156,7 @@ def learn_stops(seen: Iterable[tuple[str, float]]) -> StopTimes:
 
 
 def _steady(found: Sequence[float]) -> list[float]:
-    """Sorted, without those that look like flapping."""
+    """Sorted, without values that look like flapping."""
     ordered = sorted(found)
     limit = FLAPPING * max(_at(ordered, 0.5), 1.0)
     return [took for took in ordered if took <= limit]
@@ -169,21 +169,21 @@ def _assumed(everyone: Sequence[float]) -> StartTime:
 
 
 def _at(ordered: Sequence[float], share: float) -> float:
-    """The nearest-rank quantile of what is sorted and not empty."""
+    """The nearest-rank quantile of a sorted, non-empty list."""
     return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))]
 
 
-# How early things that take turns can be over: lower bounds for jobs on slots, whatever their order.
+# Lower bounds for jobs that share slots, whatever their order.
 #
-# The problem is P | heads, tails | Cmax of scheduling theory: every job takes one of some equal slots for a while
-# (its hold), not before a moment of its own (its head), and the whole is not over until some time after the job
-# began (its tail, which may be shorter or longer than the hold). All bounds here speak of every schedule, also of
-# those that wait on purpose. Areas: J. Carlier, "The one-machine sequencing problem", EJOR 11 (1982), and the same
-# for parallel machines; turns: the pigeonhole argument of S. Martello and P. Toth for bin packing.
+# The problem is P | heads, tails | Cmax of scheduling theory: every job takes one of some equal slots for a time (its
+# hold), not before a time of its own (its head), and the whole ends no earlier than a time after the job started (its
+# tail, which may be shorter or longer than the hold). All bounds hold for every schedule, also for those that wait on
+# purpose. Areas: J. Carlier, "The one-machine sequencing problem", EJOR 11 (1982), and the same for parallel machines;
+# turns: the pigeonhole argument of S. Martello and P. Toth for bin packing.
 
 
 class TimedEviction(NamedTuple):
-    """Seconds: not before `head`, a slot for `hold` (infinite: for good), nothing over before start + `tail`."""
+    """Seconds: start not before `head`, a slot for `hold` (infinite: permanently), end not before start + `tail`."""
 
     head: float
     hold: float
@@ -191,9 +191,9 @@ class TimedEviction(NamedTuple):
 
 
 def chain_s(jobs: Sequence[TimedEviction], slots: int, apart_s: float = 0.0) -> float:
-    """No schedule of `jobs` on `slots` is over earlier than this (seconds; infinite: there is none).
+    """No schedule of `jobs` on `slots` ends earlier than this (seconds; infinite: there is none).
 
-    `apart_s` is the least time between two starts.
+    `min_interval_s`: minimum time between two starts.
     """
     if not jobs:
         return 0.0
@@ -210,7 +210,7 @@ def chain_s(jobs: Sequence[TimedEviction], slots: int, apart_s: float = 0.0) -> 
     if for_good:
         jobs = _finite(jobs)
     best = max(longest, _by_tails(jobs, slots, apart_s))
-    if slots > 1:  # on one slot the areas say as much
+    if slots > 1:  # on one slot the area bounds are as good
         best = max(best, _turns(jobs, slots))
     later = [job for job in jobs if job.head > 0]
     if later:
@@ -221,8 +221,8 @@ def chain_s(jobs: Sequence[TimedEviction], slots: int, apart_s: float = 0.0) -> 
 
 
 def paced_s(jobs: Sequence[TimedEviction], apart_s: float, burst: float = 1.0) -> float:
-    """The same if only starts keep their distance, and slots are plenty. In any time `burst` more may start than the
-    distance allows."""
+    """The same if only starts keep an interval, and slots are plenty. In any time `burst` more may start than the
+    interval allows."""
     if not jobs:
         return 0.0
     soonest, shortest = min(job.head for job in jobs), min(job.tail for job in jobs)
@@ -242,17 +242,17 @@ def _equal(job: TimedEviction, count: int, slots: int, apart_s: float) -> float:
 
 
 def _finite(jobs: Sequence[TimedEviction]) -> list[TimedEviction]:
-    """What is never given back goes last on its slot; a hold that is longer than all others says the same."""
+    """A slot that is never released has its job last; a hold longer than all others gives the same bound."""
     long = max((job.hold for job in jobs if job.hold < inf), default=0.0) + max(job.tail for job in jobs)
     return [job if job.hold < inf else job._replace(hold=long) for job in jobs]
 
 
 def _by_tails(jobs: Iterable[TimedEviction], slots: int, apart_s: float) -> float:
-    """The largest average end of the slots, over the sets of jobs whose tail outlasts their hold the most.
+    """The largest average end of the slots, over the sets of jobs whose tail exceeds their hold the most.
 
-    A set of at least `slots` jobs can be seen as using every slot. On each of them the last job starts when all
-    others have held it, and the end is a tail later: `slots` ends are no less than the first starts + all holds
-    - (hold - tail) of the last jobs. First starts, and last ones, keep their distance.
+    A set of at least `slots` jobs can be seen as using every slot. On each slot the last job starts after all others
+    have held it, and the end is a tail later: the sum of the `slots` ends is at least the first starts + all holds -
+    (hold - tail) of the last jobs. First starts, and last ones, keep their interval.
     """
     order = sorted(jobs, key=lambda job: job.hold - job.tail)
     spread = apart_s * (slots - 1) / 2

@@ -1,5 +1,5 @@
-"""The drain plan, a run and its history in every format: the same rows as a table, Markdown, JSON, YAML or names.
+"""Output of a drain plan, a run and its history in every format: table, Markdown, HTML, JSON, YAML or names.
 
-Belongs here: what is shown, in which order and in which words.
-Never here: what becomes of a pod or a node (that is `drain`), how a table is drawn (that is `report`).
+Belongs here: which rows and texts are shown, and in which order. Never here: decisions about pods and nodes (`drain`),
+drawing of tables (`report`).
 """

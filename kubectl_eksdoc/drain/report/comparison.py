@@ -1,4 +1,4 @@
-"""A plan beside a saved one: the words of the comparison, its rows, and its sections."""
+"""Comparison of a plan with a saved one: texts, rows and sections."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ _LESS_IS_BETTER = frozenset(
         Measure.UNKNOWNS,
     }
 )
-"""Good or bad by itself, for the same nodes. More evictions are neither, for more may go; nor are more warnings, for a
-flag turns what blocks into one."""
+"""Measures that are good or bad by themselves, for the same nodes. More evictions are neither, because more pods may be
+allowed to go. More warnings are neither, because a flag turns a blocker into a warning."""
 
 
 def figure_value(what: Measure, value: Value) -> str:
@@ -85,7 +85,7 @@ def figure_value(what: Measure, value: Value) -> str:
 
 
 def figure_change(figure: PlanFigure) -> str:
-    """``+3``, ``-1m20s (-12%)``, ``changed``; "" for what is the same, ``-`` for what cannot be compared."""
+    """``+3``, ``-1m20s (-12%)``, ``changed``, ``same``, or ``-`` for values that cannot be compared."""
     change, before = figure.change, figure.before
     if not figure.differs:
         return "same"
@@ -103,7 +103,7 @@ def figure_change(figure: PlanFigure) -> str:
 
 
 def _percent(share: Value) -> int:
-    """As it is written, so that what is shown adds up."""
+    """A share in percent, rounded as it is printed, so that printed differences add up."""
     return round(share * 100) if isinstance(share, (int, float)) else 0
 
 
@@ -114,7 +114,7 @@ def figure_tone(figure: PlanFigure) -> Tone | None:
     return Tone.GOOD if (change > 0) == (figure.what in _MORE_IS_BETTER) else Tone.WARN
 
 
-# The rows of a comparison's tables, whatever draws them.
+# Rows of the comparison's tables, for every format.
 
 
 _NO_TARGET = "no target"
@@ -124,7 +124,7 @@ _BUDGETS = {verdict.value: sign for verdict, sign in BUDGET_SIGN.items()}
 
 
 def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
-    """Only where like is compared with like is a figure better or worse."""
+    """A figure is marked better or worse only if both plans are comparable."""
     columns = [text_column("WHAT", 20, 2), *(text_column(each, 18, 3) for each in ("BASELINE", "NOW"))]
     rows: list[Row] = []
     for f in found:
@@ -134,7 +134,7 @@ def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
 
 
 def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
-    """Nodes with another verdict: why it is not drained, or what kept it from that before; not `full`: the first."""
+    """Nodes with another verdict, and why they are not or were not drained; only the first reason without `full`."""
     return columns_of(name_column("NODE"), "BASELINE", "NOW", text_column("WHY", 24, 3)), [
         [t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found
     ]
@@ -158,7 +158,7 @@ def _verdict(target: TargetOutline | None) -> Cell:
 
 
 def _why(change: TargetChange, full: bool) -> str:
-    """What keeps it from being drained now, or kept it when the baseline was made."""
+    """Why the node is not drained now, or was not drained in the baseline."""
     if change.now is None:
         return NONE
     if change.now.why or change.before is None or not change.before.why:
@@ -179,7 +179,7 @@ def _allowance(budget: BudgetOutline | None) -> tuple[Cell, str]:
     return Cell(f"{sign} {budget.verdict}", tone), str(budget.per_round)
 
 
-# The comparison for a terminal, what differs, and in a ticket every figure.
+# The comparison for a terminal (differences only), and for a ticket (every figure).
 
 
 _MOST_ROWS = 10
@@ -210,12 +210,12 @@ _Beside = TypeVar("_Beside", TargetChange, BudgetChange)
 
 
 def _in_both_first(changes: Sequence[_Beside], full: bool) -> Sequence[_Beside]:
-    """What only one of the plans has is less of a surprise, so it is what is cut where there is no room."""
+    """Changes in both plans first, as changes in only one are less surprising and may be cut."""
     return changes if full else sorted(changes, key=lambda change: change.before is None or change.now is None)
 
 
 def written(view: DrainView, most: int) -> Written | None:
-    """In Markdown."""
+    """The comparison in Markdown."""
     comparison = view.comparison
     if comparison is None:
         return None

@@ -1,4 +1,4 @@
-"""What happens in a run, as it happens: a line for people, a result of one line for programs."""
+"""Events of a run as they happen: a line of text, or a line of JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WIDEST = max(len(what.value) for what in Happened)
 
 
 def line(moment: RunMoment, at: datetime, look: Look) -> str:
-    """``19:30:05Z  evicted     shop/web-1 on blue-1: why``, without its end; `at` is when it happened."""
+    """``19:30:05Z  evicted     shop/web-1 on blue-1: why``, without a line break; `time` is when it happened."""
     when = at.astimezone(timezone.utc).strftime("%H:%M:%SZ")
     what = look.paint(moment.what.value.ljust(_WIDEST), _TONES.get(moment.what))
     text = shown(moment.subject, look)
@@ -43,16 +43,16 @@ def line(moment: RunMoment, at: datetime, look: Look) -> str:
 
 
 def event_line(moment: RunMoment, run: str, at: datetime) -> str:
-    """The same as JSON."""
+    """The event as a line of JSON."""
     return json_line(event(moment, run, at))
 
 
 def json_line(result: Printed) -> str:
-    """One line of pure ASCII, with its end: a reader may take it apart by lines."""
+    """One line of pure ASCII with a line break, so that a reader can split the output at lines."""
     return json.dumps(plain(result), ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-# An event of a run: a line of ``drain run -o json``. What is not known is null.
+# An event of a run: a line of ``drain run -o json``. null: unknown.
 
 
 class EventResult(KindResult):
@@ -67,27 +67,27 @@ class EventResult(KindResult):
     """From the start of this part of the run."""
     what: Happened
     subject: Text
-    """A node, a pod (namespace/name), or the drain; of a restart, where a journal is read, the workload (Deployment
+    """A node, a pod (namespace/name), or the drain; for a restart that is read from a journal, the workload (Deployment
     namespace/name)."""
     node: Text | None
-    """The pod's; null where the subject is a node."""
+    """The pod's node; null where the subject is a node."""
     why: Text | None
-    """Of a refusal the server's cause, or its message; of the drain who or what held it."""
+    """For a refusal, the API server's cause or message; for the drain, who or what held it."""
 
 
 def event(moment: RunMoment, run: str, at: datetime) -> EventResult:
     return EventResult.filled(moment, run=run, at=at, seconds=moment.at_s)
 
 
-# Where a run stands, on one line: how far it is, how long it still takes, what is half done if it ends now.
+# Progress of a run on one line: counts, remaining time, and the unfinished parts if it stops now.
 
 
 _MOST_NAMES = 3
 
 
 def progress(stands: RunProgress, look: Look) -> str:
-    """``51/116 pods · 3/12 nodes · stop now: 2 pods leaving, 1 node half empty · 1m55s, about 2m50s left`` within the
-    width: what is cut off is what matters least."""
+    """``51/116 pods · 3/12 nodes · stop now: 2 pods leaving, 1 node half empty · 1m55s, about 2m50s left``, cut to the
+    width; the least important part comes last."""
     parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes"]
     if not (stands.stopped or stands.held):
         parts.append(f"stop now: {left_by_stopping(stands)}")
@@ -129,7 +129,7 @@ def _reason(reason: Reason) -> str:
 
 
 def left_by_stopping(stands: RunProgress, brief: bool = False) -> str:
-    """What is half done if it ends now, as a clause."""
+    """The unfinished parts if the run stops now, as a clause."""
     parts = (
         (len(stands.leaving), f"{counted(len(stands.leaving), 'pod')} leaving", "leaving"),
         (len(stands.half), f"{counted(len(stands.half), 'node')} half empty", "half empty"),
@@ -141,7 +141,7 @@ def left_by_stopping(stands: RunProgress, brief: bool = False) -> str:
 
 
 def stop_in_full(stands: RunProgress) -> str:
-    """The same with names, in sentences: for whoever is about to stop it."""
+    """The unfinished parts if the run stops now, in sentences with names; shown before the user stops it."""
     said = []
     if stands.leaving:
         names = listing(stands.leaving, _MOST_NAMES, Look())
@@ -158,6 +158,6 @@ def stop_in_full(stands: RunProgress) -> str:
 
 
 def left(stands: RunProgress) -> str:
-    """``45s``, or ``45s to 1m20s`` where that is not known better."""
+    """``45s``, or ``45s to 1m20s`` where the remaining time is uncertain."""
     least = duration(stands.left_s or 0.0)
     return f"{least} to {duration(stands.slow_left_s or 0.0)}" if stands.is_wide else least

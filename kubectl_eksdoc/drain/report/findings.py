@@ -1,4 +1,4 @@
-"""Findings in groups: 34 pods of one app with one trouble are one thing to fix; by cause; and as paragraphs."""
+"""Findings in groups (34 pods of one workload with the same finding are one group), by cause, and as paragraphs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ FLAGS = (
     ("pod-unmanaged", "force", "Evict pods without a controller too; nothing creates them again"),
     ("pod-protected", "evict-protected", "Evict protected pods too, when their owners agree"),
 )
-"""Code of a blocker, the flag that decides otherwise, and what the flag does."""
+"""Code of a blocker, the flag that allows the eviction, and what the flag does."""
 
 
 def allowed_by(policy: DrainPolicy) -> list[tuple[str, str, str]]:
-    """Those of `FLAGS` that are given."""
+    """The `ALLOWING_FLAGS` that the user gave."""
     return [each for each in FLAGS if getattr(policy, each[1].replace("-", "_"))]
 
 
@@ -36,12 +36,12 @@ _CLUSTER = "Cluster"
 _SEVERAL = "pod-several-budgets"
 
 Advice = tuple[Remedy, tuple[str, ...]]
-"""A remedy and the commands that do it, one for each object it is for."""
+"""A remedy and its commands, one for each object that it applies to."""
 
 
 @frozen
 class Group:
-    """Findings of one code that say the same, worst first as they came. `app` is ``Deployment/web`` or ""."""
+    """Findings of one code with the same message, worst first. `app` is ``Deployment/web`` or ""."""
 
     findings: tuple[Finding, ...]
     app: str
@@ -69,7 +69,7 @@ class Group:
 
     @property
     def short(self) -> str:
-        """The shortest name of what it is about, "" for nodes: for a line that says the node already."""
+        """The shortest name of the subject, for a line that names the node already; "" if the subject is a node."""
         subject = self.first.subject
         if subject.kind == "Node":
             return ""
@@ -82,12 +82,12 @@ class Group:
 
     @property
     def elsewhere(self) -> list[str]:
-        """The nodes that it holds up and is not about."""
+        """The nodes that the group blocks, without its subjects."""
         return [node for node in self.nodes if node not in self.names]
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """The distinct messages: of those that differ only by the subject's name, the first."""
+        """The distinct messages; of messages that differ only by the subject's name, the first."""
         seen: dict[str, str] = {}
         for found in self.findings:
             seen.setdefault(_masked(found, found.message), found.message)
@@ -99,7 +99,7 @@ class Group:
 
 
 def advice(findings: Iterable[Finding]) -> tuple[Advice, ...]:
-    """Each distinct remedy once, with all the commands it has over `findings`."""
+    """Each distinct remedy once, with all its commands over `findings`."""
     seen: dict[tuple[str, str], tuple[Remedy, dict[str, None]]] = {}
     for found in findings:
         for remedy in found.remedy:
@@ -111,14 +111,14 @@ def advice(findings: Iterable[Finding]) -> tuple[Advice, ...]:
 
 
 def by_when(advice: Iterable[Advice]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """When, what, and the commands that do it; those of now first."""
+    """When, the remedy's text, and its commands; remedies for now come first."""
     order = list(When)
     found = sorted(advice, key=lambda each: order.index(each[0].when))
     return [(remedy.when.value, remedy.text, commands) for remedy, commands in found]
 
 
 def grouped(findings: Iterable[Finding], view: DrainView) -> tuple[Group, ...]:
-    """`findings` in groups, in the order of each group's first."""
+    """`findings` in groups, in the order of each group's first finding."""
     rows: dict[tuple[str, ...], list[Finding]] = {}
     apps: dict[tuple[str, ...], str] = {}
     for found in findings:
@@ -136,14 +136,14 @@ def grouped(findings: Iterable[Finding], view: DrainView) -> tuple[Group, ...]:
 
 
 def unknown_of(view: DrainView) -> tuple[list[Group], list[str]]:
-    """What could not be judged, and the codes of it that are accepted as they are."""
+    """The groups of unknown findings that the user does not accept, and the codes that the user accepts."""
     accepted, groups = view.plan.policy.accept_unknown, grouped(view.unknowns, view)
     still = [group for group in groups if group.first.code.name not in accepted]
     return still, sorted({group.first.code.name for group in groups} & accepted)
 
 
 def of_budget(budget: Budget, view: DrainView) -> tuple[Group, ...]:
-    """The blockers that are about it, or about pods that it counts together with other budgets."""
+    """The blockers about `budget`, or about pods that `budget` counts together with other budgets."""
     counts = {
         (row.pod.namespace, name)
         for row in view.left_for(_SEVERAL)
@@ -161,16 +161,16 @@ def of_budget(budget: Budget, view: DrainView) -> tuple[Group, ...]:
 
 
 def commands_of(groups: Iterable[Group]) -> tuple[str, ...]:
-    """The commands that help, one remedy after the other, those for now before those for later; none where a person
-    must decide."""
+    """The commands of the remedies, those for now before those for later; none where a person must decide."""
     found = by_when(each for group in groups for each in group.remedies)
     return tuple(dict.fromkeys("\n".join(commands) for _, _, commands in found if commands))
 
 
 def _key(found: Finding, app: str) -> tuple[str, ...]:
-    """Pods go together by their app. So do bare pods, nodes, and all that only warns, where the same is said.
+    """The key of a finding's group.
 
-    Whatever else blocks stands alone: each has its own way out.
+    Pods are grouped by their workload. Bare pods, nodes and findings that only warn are grouped by their text. Each
+    other blocker is a group of its own, because each has its own remedy.
     """
     subject = found.subject
     key = (found.code.name, found.status.value, found.severity.value, found.missing, subject.kind)
@@ -185,11 +185,11 @@ def _key(found: Finding, app: str) -> tuple[str, ...]:
 
 
 def _masked(found: Finding, text: str) -> str:
-    """`text` without the subject's name, to see whether the same is said of another one."""
+    """`text` without the subject's name, to compare it with the text of another finding."""
     return text.replace(str(found.subject), _MASK).replace(found.subject.name, _MASK)
 
 
-# What a finding rests on, said once for each pod: where it runs, and why it is not Ready.
+# Evidence of a finding, one line for each pod: its node, and why it is not Ready.
 
 
 _PLACE = re.compile(r"(?:guards|pod) (\S+) on (\S+)")
@@ -199,9 +199,9 @@ _CUT = re.compile(r"and (\d+) more")
 
 
 def evidence(group: Group) -> tuple[tuple[str, ...], int]:
-    """The lines, each once, and how many more there are than the findings hold.
+    """The distinct lines of evidence, and how many more the findings only count.
 
-    What only repeats the finding's own subject and node is left out.
+    Lines that only repeat the finding's own subject and node are left out.
     """
     lines: dict[str, None] = {}
     uncounted = 0
@@ -216,7 +216,7 @@ def evidence(group: Group) -> tuple[tuple[str, ...], int]:
 
 
 def _joined(found: Finding) -> list[str]:
-    """A pod's place and its reason as one line: ``shop/thumbs-1 on old-3: CrashLoopBackOff``."""
+    """A pod's node and reason as one line: ``shop/thumbs-1 on old-3: CrashLoopBackOff``."""
     places = {match[1]: match[2] for text in found.evidence if (match := _PLACE.fullmatch(text))}
     sick = {match[1]: match[2] for text in found.evidence if (match := _NOT_READY.fullmatch(text))}
     lines = []
@@ -232,14 +232,14 @@ def _joined(found: Finding) -> list[str]:
     return lines
 
 
-# How to get what a finding lacks: the steps for all the kinds a dump does not hold as one.
+# Remedies for missing lists: the steps that add kinds to a dump are merged into one.
 
 
 _ADD = re.compile(r"(kubectl get \S+ -A -o json > )([\w.-]+\.json)")
 
 
 def unread(group: Group, view: DrainView) -> tuple[Advice, ...]:
-    """The remedies of `group`; those that add kinds to a dump are one, and write into the dump's folder."""
+    """The remedies of `group`. Those that add kinds to a dump become one, with paths in the dump's folder."""
     into = dump_folder(view)
     others: list[Advice] = []
     adding: list[tuple[Advice, str]] = []
@@ -257,21 +257,24 @@ def unread(group: Group, view: DrainView) -> tuple[Advice, ...]:
     return ((remedy, tuple(command for _, command in adding)), *others)
 
 
-# Blockers by what causes them: on which nodes, what the fix of each frees, and one command that fixes it.
+# Blockers by cause: their nodes, the nodes that the fix of each cause frees, and a command that fixes it.
 
 
 _FROM_CREATION = frozenset(
     {"pod-unmanaged", "pod-emptydir", "pod-hostpath", "pod-local-volume", "pod-ephemeral-volume"}
 )
-"""What does not change in the life of a pod."""
+"""Codes about properties that cannot change in the life of a pod."""
 
 
 @frozen
 class Cause:
-    """All blockers of one code. `freed`: nodes that its fix frees once those before it in the list are fixed, too;
-    `alone`: of these the ones that need no other. `command` fixes the first of what it is about, or is "" where only
-    `text` says what to do. `groups`: the blockers; `since`: when the oldest pod began that has it from its creation on,
-    or a budget began to allow no eviction; None where that is not known."""
+    """All blockers of one code.
+
+    `freed_nodes`: nodes that can be drained after the fix of this cause and of the causes before it in the list.
+    `freed_alone`: how many of these need no other fix. `command`: fixes the first subject, or "" where only `text` says
+    what to do. `groups`: the blockers. `since`: creation of the oldest pod with a code that holds from its creation on,
+    or when a budget began to allow no disruptions; None: unknown.
+    """
 
     code: str
     subjects: tuple[str, ...]
@@ -285,7 +288,7 @@ class Cause:
 
     @property
     def commands(self) -> str:
-        """For all that it is about; "" where a person must decide."""
+        """The commands for all subjects; "" where a person must decide."""
         each = (command for group in self.groups for command in commands_of([group])[:1])
         return "\n".join(dict.fromkeys(each)) or self.command
 
@@ -306,8 +309,10 @@ class Cause:
 
 
 def causes_of(view: DrainView, order: Sequence[str] = ()) -> tuple[Cause, ...]:
-    """In the order in which fixing them frees nodes: those of the node with the fewest causes first. Codes of `order`
-    come before all others."""
+    """The causes in the order in which their fixes free nodes: the node with the fewest causes first.
+
+    Codes in `order` come before all others.
+    """
     groups: dict[str, list[Group]] = defaultdict(list)
     for group in grouped(view.blockers, view):
         groups[group.first.code.name].append(group)
@@ -322,21 +327,21 @@ def causes_of(view: DrainView, order: Sequence[str] = ()) -> tuple[Cause, ...]:
 
 
 def assumed_fixed(view: DrainView) -> tuple[tuple[str, tuple[Group, ...]], ...]:
-    """The codes that the plan takes for fixed and that are in the way of nothing, with what they are about: none where
-    it is fixed already."""
+    """The codes of ``--assume-fixed`` that block nothing now, with their subjects; no subjects where it is fixed
+    already."""
     blocking = {found.code.name for found in view.blockers}
     codes = sorted(view.plan.policy.assume_fixed - blocking)
     return tuple((code, grouped((f for f in view.warnings if f.code.name == code), view)) for code in codes)
 
 
 def in_the_way(view: DrainView) -> frozenset[tuple[str, str]]:
-    """The codes with what each is about, what is only assumed fixed too: ``budget-never-allows``, ``shop/sale``."""
+    """The blocking codes with each subject, including assumed fixes: ``budget-never-allows``, ``shop/sale``."""
     blocking = {(group.first.code.name, _about(group)) for group in grouped(view.blockers, view)}
     return frozenset(blocking.union((code, _about(group)) for code, of in assumed_fixed(view) for group in of))
 
 
 def _keeps(view: DrainView, groups: Mapping[str, list[Group]]) -> dict[str, frozenset[str]]:
-    """By node that is not drained in full, the codes that keep it; what is unknown keeps it, too."""
+    """For each node that is not drained in full, the codes that block it, including codes of unknown findings."""
     found: dict[str, set[str]] = defaultdict(set)
     for code, of in groups.items():
         for group in of:
@@ -349,7 +354,7 @@ def _keeps(view: DrainView, groups: Mapping[str, list[Group]]) -> dict[str, froz
 
 
 def _ordered(keeps: Mapping[str, frozenset[str]], known: tuple[str, ...]) -> Iterable[str]:
-    """Each of `known` once. A node whose cause is none of them is never free, so it comes last."""
+    """Each of `known` once. A node that is blocked by other codes too is never freed, so its codes come last."""
     done: dict[str, None] = {}
     left = list(dict.fromkeys(keeps.values()))
     while left:
@@ -375,12 +380,12 @@ def _cause(
 
 
 def _about(group: Group) -> str:
-    """Of the whole cluster: what is wrong, as its name says nothing."""
+    """The subject of `group`; for a finding on the whole cluster its message, because the name says nothing."""
     return group.first.message if group.first.subject.kind == "Cluster" else group.short or ", ".join(group.names)
 
 
 def _fix(code: str, groups: list[Group], view: DrainView) -> tuple[str, str]:
-    """What helps now comes before what helps later, and a command before a sentence."""
+    """A text and a command. A fix for now comes before a fix for later, and a command before a sentence."""
     for flagged, flag, text in FLAGS:
         if flagged == code and not view.options.get(flag):
             return text, again(view, f"--{flag}")
@@ -389,19 +394,19 @@ def _fix(code: str, groups: list[Group], view: DrainView) -> tuple[str, str]:
     return command or ((remedies[0][0].text if remedies else "see -o wide"), "")
 
 
-# Findings as paragraphs for a terminal: what is wrong, on what, and the commands that mend it.
+# Findings as paragraphs for a terminal: message, subjects, and the commands that fix it.
 
 
 _INDENT = "    "
 _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 _JOIN = "\x00"
-"""Stands for a space where a line must not break; clean text holds none."""
+"""Stands for a space at which a line must not break; sanitized text does not contain it."""
 
 _WHEN_WIDTH = len(When.LATER.value) + 1
 
 
 def block(group: Group, look: Look, view: DrainView) -> list[str]:
-    """Head, message, evidence and remedies: no name, message or command is left out."""
+    """Heading, messages, evidence and remedies, complete."""
     first, (told, uncounted) = group.first, evidence(group)
     sign, tone = SIGNS[first.status]
     head = f"{sign} {first.code.name} ({first.severity.value}): {group.about}"
@@ -423,7 +428,7 @@ def block(group: Group, look: Look, view: DrainView) -> list[str]:
 
 
 def _sentences(text: str, look: Look, opening: str) -> list[str]:
-    """A wrapped text in which what stands in quotes is not broken, if a line has room for it."""
+    """A wrapped text in which quoted parts are not broken if they fit a line."""
     room = look.columns - len(opening)
 
     def whole(match: re.Match[str]) -> str:
@@ -434,17 +439,19 @@ def _sentences(text: str, look: Look, opening: str) -> list[str]:
 
 
 def command_line(command: str, look: Look) -> str:
-    """Never broken, so that it can be copied. A line end in it would run what stands behind it when it is pasted: it is
-    escaped like all else."""
+    """A command on one line, so that it can be copied.
+
+    A line break in it would run the rest on paste, so line breaks are escaped.
+    """
     return _INDENT * 2 + shown(command, look)
 
 
 def step(text: str, command: str, hang: int = 0) -> list[Line]:
-    """What is to be done next, and the command that does it."""
+    """The text of a next step, and its command."""
     said = Line(text + (":" if command else "."), hang=hang)
     return [said, as_it_is(command, 2 * len(_INDENT))] if command else [said]
 
 
 def to_do(title: Title, steps: Iterable[tuple[str, str]]) -> Lines:
-    """A sentence each, and the command that does it."""
+    """A section of next steps: one sentence each, and its command."""
     return Lines(title, [line for text, command in steps for line in step(f"- {text}", command, 2)], "sh")

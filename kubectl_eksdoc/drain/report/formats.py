@@ -1,4 +1,4 @@
-"""A drain plan in every format: one screen, all of it, a ticket, a page, a document, or the names of nodes."""
+"""Formats of a drain plan: one screen, the wide page, a ticket, an HTML page, JSON, or node names."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _NAMES = frozenset({"BUDGET", "OWNER", "SCHEDULED ON"})
 
 @frozen
 class DrainReport(DrainView, Report):
-    """`preview`: it is read before it is done, so that no command is shown that one would type next."""
+    """`preview`: the plan is shown before it is run, so no next command is printed."""
 
     of = "a plan"
     formats = MappingProxyType(
@@ -96,7 +96,7 @@ class DrainReport(DrainView, Report):
     preview: bool = False
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """Of a wide page."""
+        """The sections of a wide page."""
         blockers = grouped(self.blockers, self)
         yield Head(verdict(self), [course(self)])
         yield from comparison.sections(self, full)
@@ -121,10 +121,10 @@ class DrainReport(DrainView, Report):
             answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
             lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
             formats = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
-            yield Lines(NEXT, [*lines, flush(formats)])  # the answer once more: the last screen has it, too
+            yield Lines(NEXT, [*lines, flush(formats)])  # The headline again: the end of a long page shows it too.
 
     def ticket(self, most: int) -> Iterator[Section | None]:
-        """What is long is folded away, at the end."""
+        """The sections of a ticket; long tables are folded, at the end."""
         blockers, warnings = grouped(self.blockers, self), grouped(self.warnings, self)
         yield Head(verdict(self), [course(self)], "Drain plan for")
         yield comparison.written(self, most)
@@ -174,7 +174,7 @@ def _new_names(view: DrainView) -> list[str]:
     return [meant] if (meant := new_names(view)) else []
 
 
-# A wide page: nothing is cut and no column dropped, so lines may be wider than the terminal.
+# Wide page: no cell is cut and no column dropped, so lines may be wider than the terminal.
 
 
 def _blocks(
@@ -188,7 +188,7 @@ def _blocks(
     return ReportFigure(title, draw)
 
 
-# In Markdown.
+# Markdown.
 
 
 def _items(groups: Sequence[Group], most: int, view: DrainView) -> list[str]:
@@ -214,17 +214,17 @@ def _item(group: Group, view: DrainView) -> list[str]:
     return lines
 
 
-# What fits a screen: the verdict, the nodes, the blockers by cause with a command each, times and one next command; of
-# everything else only that it is there.
+# The page that fits a screen: summary, nodes, blockers by cause with a command each, times and one next command. The
+# rest is only named.
 
 
 MOST_LINES = 45
-"""Of the page on a terminal of 100 columns, without what a baseline is compared with."""
+"""Lines of the page on a terminal of 100 columns, without the comparison with a baseline."""
 
 _MOST_DRAINED = 8
 _MOST_SKIPPED = 12
 _FEWEST = 3
-"""Nodes of either table, and causes, that are shown whatever the rest of the page takes."""
+"""Nodes of either table, and causes, that are always shown."""
 
 _MOST_UNKNOWN = 3
 _MOST_NAMES = 2
@@ -257,12 +257,12 @@ def screen(view: DrainReport, look: Look) -> str:
 
 
 def _height(sections: Iterable[Sequence[str]]) -> int:
-    """Lines, with the empty one behind each."""
+    """Number of lines, with the empty line after each section."""
     return sum(len(lines) + 1 for lines in sections if lines)
 
 
 def _nodes(view: DrainView, look: Look, room: int) -> list[list[str]]:
-    """Both tables; first the skipped nodes, then the others give way where there is no room for all."""
+    """Both tables; without room for all rows, first the skipped nodes are cut, then the others."""
     drained, skipped = _MOST_DRAINED, _MOST_SKIPPED
     targets, causes = rows.drained(view), rows.causes(view)
     while True:
@@ -287,7 +287,7 @@ def _listed(title: str, lines: Sequence[str], look: Look, left_out: int = 0, wha
 
 
 def _cut(text: str, look: Look, margin: str = MARGIN) -> str:
-    """One line, whatever it takes."""
+    """One line, cut to the width."""
     return margin + cut(shown(text, look), look.columns - len(margin), look)
 
 
@@ -306,7 +306,7 @@ def _skipped(view: DrainView, look: Look, causes: Mapping[str, Sequence[str]], m
 
 
 def _cause(cause: Cause, look: Look) -> list[str]:
-    """What it is, on how many nodes, what its fix frees, and the one command or sentence that fixes it."""
+    """Code, number of nodes, what its fix frees, and the one command or sentence that fixes it."""
     about = ", ".join(cause.subjects[:_MOST_NAMES])
     if len(cause.subjects) > _MOST_NAMES:
         about += f" and {len(cause.subjects) - _MOST_NAMES} more"
@@ -343,7 +343,7 @@ def _questions(view: DrainView, look: Look) -> list[str]:
 
 
 def _elsewhere(view: DrainView, look: Look) -> list[str]:
-    """A line of what was not judged, one of notes, and one of what only ``-o wide`` has."""
+    """One line on checks that were not judged, one on notes, and one on what only ``-o wide`` shows."""
     lines = []
     for title, texts in (("Not judged", view.plan.not_judged), ("Note", view.cluster.notes)):
         more = f"; {len(texts) - 1} more {_WIDE}" if len(texts) > 1 else ""

@@ -1,4 +1,4 @@
-"""How nodes come and go after the drain, and the ways compared, for a terminal and in Markdown."""
+"""How nodes join and leave after the drain, and the replacement methods compared, for a terminal and in Markdown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _PODS = (
     ("evicted without asking", "unasked"),
     ("not judged", "not_judged"),
 )
-"""What to call the fields of an Option that list pods."""
+"""Row titles for the fields of an `Option` that list pods."""
 
 
 def section(handoffs: Sequence[HandOff], full: bool) -> ReportFigure:
@@ -54,14 +54,14 @@ def section(handoffs: Sequence[HandOff], full: bool) -> ReportFigure:
 
 
 def afterwards(handoffs: Sequence[HandOff], look: Look) -> list[str]:
-    """One paragraph for each owner and group, with nothing left out and the ways compared."""
+    """One paragraph for each owner and node group, complete, with the methods compared."""
     return [text for handoff in handoffs for text in ["", *_paragraph(handoff, look)]][1:]
 
 
 def briefly(handoffs: Sequence[HandOff], look: Look) -> list[str]:
-    """At most a dozen lines: for each group how many nodes are emptied, and the first words of each step.
+    """At most `_MAX_LINES` lines: for each group the number of emptied nodes, and the first sentence of each step.
 
-    Where they would be more the steps go first, then the last groups.
+    If there are more lines, the steps are dropped first, then the last groups.
     """
     lines = [text for handoff in handoffs for text in _short(handoff, look)]
     if len(lines) > _MOST_LINES:
@@ -81,7 +81,7 @@ def head(handoff: HandOff) -> str:
 
 
 def comparison(options: Sequence[Option]) -> Drawn:
-    """One column for each way, one row for each question."""
+    """One column for each method, one row for each question."""
     columns = columns_of("", *(WAYS[option.way] for option in options))
     rows: list[Row] = [
         ["nodes replaced", *(o.nodes for o in options)],
@@ -103,12 +103,12 @@ def comparison(options: Sequence[Option]) -> Drawn:
 
 
 def update_of(handoff: HandOff) -> Option | None:
-    """What the group's own update would do, None where there is no such thing."""
+    """The managed node group's own update, or None where the group has none."""
     return next((option for option in handoff.instead if option.way is Way.GROUP_UPDATE), None)
 
 
 def pods_of(option: Option) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each list of pods that is not empty, by what the update does to them."""
+    """Each list of pods that is not empty, with the update's effect on them."""
     said = (
         ("it fails after 15 minutes (PodEvictionFailure), as long as nothing changes, at", option.stopped_by),
         ("it fails, unless they are gone in 15 minutes, at", option.may_be_stopped_by),
@@ -124,14 +124,14 @@ def _short(handoff: HandOff, look: Look) -> list[str]:
     said += [("old nodes", step.text) for step in handoff.leave]
     if (update := update_of(handoff)) is not None:
         said.append(("its own update", _meets(update)))
-    for what, text in said:  # of which the first sentence, or what stands before what explains it
+    for what, text in said:  # Only the first sentence, without the explanation after a semicolon.
         opening = text.split(". ")[0].rstrip(".").split("; ")[0]
         lines.append(cut(shown(f"{_MARGIN}{what}: {opening}", look), look.columns, look))
     return lines
 
 
 def _meets(update: Option) -> str:
-    """What the group's own update would do with the pods that this plan leaves."""
+    """What the group's own update would do with the pods that this plan does not evict."""
     counts = (
         ("would fail at", len(update.stopped_by)),
         ("might fail at", len(update.may_be_stopped_by)),
@@ -171,7 +171,7 @@ def _surge(option: Option) -> str:
     return f"up to {option.surge}" if option.way is Way.GROUP_UPDATE else str(option.surge)
 
 
-# In Markdown: a group's steps, and folded: what to beware of, and for a managed group the ways compared.
+# Markdown: a group's steps; folded: cautions, and for a managed group the methods compared.
 
 
 def written(handoffs: Sequence[HandOff], most: int) -> Written:

@@ -1,4 +1,4 @@
-"""``-o html``: the plan as one page that needs nothing else, to be read in a browser or printed."""
+"""The drain plan as one self-contained HTML page (``-o html``), for a browser or for printing."""
 
 from __future__ import annotations
 
@@ -107,26 +107,26 @@ def _points(texts: Iterable[str]) -> Html:
     return el("ul", *items) if items else Html("")
 
 
-# The page's tables: targets, budgets with their headroom as bars, evictions by round, pods that are left.
+# Tables of the page: targets, budgets with their headroom as bars, evictions by round, pods that are not evicted.
 
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "SCHEDULED ON", "KIND"})
 
 MOST_PODS = 1000
-"""Rows of pods that a page shows; the rest is counted."""
+"""Maximum rows of pods on the page; further pods are only counted."""
 
 MOST_UNDRAINED = 1000
-"""Rows of nodes that are not drained."""
+"""Maximum rows of nodes that are not drained."""
 
 _MOST_OPEN = 300
-"""Rows of one table that are laid out at once."""
+"""Maximum rows of a table that are visible at first; further rows are folded."""
 
 MOST_BUDGETS = 100
-"""Rows of budgets, those that block or are slow and the others each."""
+"""Maximum rows of budgets that block or are slow, and also of budgets that fit."""
 
 
 def _long(drawn: Drawn, most: int = 1 << 20) -> Html:
-    """What a browser would take long to lay out is folded."""
+    """A table whose rows beyond `_MAX_OPEN_ROWS` are folded, because a browser needs long to lay them out."""
     columns, body = drawn
     rest = body[_MOST_OPEN:most]
     hidden = folded(f"{counted(len(rest), 'node')} more", table(columns, rest, _NAMES)) if rest else ""
@@ -134,8 +134,10 @@ def _long(drawn: Drawn, most: int = 1 << 20) -> Html:
 
 
 def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
-    """Those that block or are slow, at most so many of each, worst first; the ones that fit are folded. Why one blocks
-    stands among the blockers."""
+    """The table of budgets: at most `limit` that block or are slow, worst first, and at most `limit` that fit, folded.
+
+    The reason why a budget blocks is shown among the blockers.
+    """
     order = rows.budget_order(view, full=True)
     fits = sum(h.verdict is BudgetVerdict.FITS for h in order)
     columns, body = rows.budgets(view, full=True)
@@ -177,7 +179,7 @@ def left(view: DrainView) -> Html:
 
 
 def _headroom(status: BudgetStatus | None) -> Html:
-    """Healthy pods against those that are needed, as parts of those that are expected."""
+    """A bar of the healthy pods, the needed pods and the expected pods of a budget."""
     if status is None:
         return el("div", "status unknown", class_="open")
     whole = max(status.expected, status.current, status.desired, 1)
@@ -197,18 +199,18 @@ def _headroom(status: BudgetStatus | None) -> Html:
     return el("svg", el("title", said), *bars, class_="headroom", role="img")
 
 
-# Findings as cards that open and close: what is wrong, on what, and commands that one click selects.
+# Findings as cards that open and close: message, subjects, and commands that one click selects.
 
 
 MOST_CARDS = 200
-"""In one section; the worst come first."""
+"""Maximum cards in one section; the worst findings come first."""
 _MOST_CARDS_OPEN = 8
 _MOST_NODES = 8
 _MOST_LINES = 8
 
 
 def cards(groups: Sequence[Group], view: DrainView, opened: bool = True) -> Html:
-    """Of `groups` so many as one can read; with `opened` the first of each code stands open, up to a few."""
+    """At most `MAX_CARDS` of `groups`. With `expand`, the first card of each code is open, up to `_MAX_OPEN_CARDS`."""
     seen: set[str] = set()
     parts = []
     for group in groups[:MOST_CARDS]:
@@ -244,7 +246,7 @@ def _card(group: Group, view: DrainView, open_: bool) -> Html:
 
 
 def _list(what: str, texts: Sequence[str]) -> Html:
-    """A list; where it is long, what is behind the first few opens with a click."""
+    """A list; its items beyond the first few are folded."""
     if not texts:
         return Html("")
     kept = few(texts, _MOST_LINES)
@@ -253,14 +255,14 @@ def _list(what: str, texts: Sequence[str]) -> Html:
     return put(shown, folded(f"{len(rest)} more {what}", el("ul", *(el("li", text) for text in rest))) if rest else "")
 
 
-# The page's section on what differs from a saved plan.
+# The section with differences from a saved plan.
 
 
 _COMPARED = frozenset({"NODE", "BUDGET"})
 
 
 def _compared(found: Comparison, view: DrainView) -> Html:
-    """Every figure; findings that came or went are folded where there are many."""
+    """Every figure of the comparison. The list of changed findings is folded where it is long."""
     since, changes = found.since, found.since.changes
     counts = comparison.NOTHING if found.nothing_differs else f"{screen.counts(since)}."
     figures = comparison.figures(found, found.figures)
@@ -277,11 +279,11 @@ def _compared(found: Comparison, view: DrainView) -> Html:
     )
 
 
-# How new nodes come and old ones leave, one group of nodes at a time, with the ways compared.
+# How new nodes join and old nodes leave, one node group at a time, with the methods compared.
 
 
 _MOST_PODS, _MOST_KEPT = 200, 100
-"""Of which so many names are listed."""
+"""Maximum names that are listed."""
 
 
 def after(view: DrainView) -> Html:

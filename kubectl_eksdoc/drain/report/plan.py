@@ -1,6 +1,6 @@
-"""A plan as every format shows it: its rows in their one order, what joins them, and commands that make it again.
+"""The drain plan for all formats: sorted rows, indexes that join them, and the commands that plan again or run it.
 
-The signs of verdicts, and codes and verdicts in two or three words.
+Also the symbols of verdicts, and short texts for codes and verdicts.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ _JOURNAL = "--journal-namespace"
 class DrainView(CachedProperties):
     """A plan, the facts it was made from, and the options as given (JSON values by name).
 
-    `reached_by` are the words of the command line that lead to the same cluster or dump again, without
-    secrets; None where they are not known. `aws`: the profile that was given. `comparison` is with a plan saved
-    earlier, None where none was asked for. `soak` is what a run adds to the estimate. The sorted rows and the
-    indexes are made once, when first asked for.
+    `connection_args`: the command-line arguments that lead to the same cluster or dump, without secrets; None: unknown.
+    `aws`: the AWS profile that the user gave. `comparison`: with an earlier saved plan, or None. `soak`: what a run
+    adds to the estimate. The sorted rows and the indexes are built once, on first use.
     """
 
     plan: DrainPlan
@@ -66,7 +65,7 @@ class DrainView(CachedProperties):
 
     @cached_property
     def targets(self) -> tuple[DrainTarget, ...]:
-        """In the order of draining, then those that are not drained by name."""
+        """In the order of draining, then those that are not drained, by name."""
         return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural(t.node.name))))
 
     @property
@@ -105,13 +104,14 @@ class DrainView(CachedProperties):
 
     @cached_property
     def target(self) -> CommandTarget:
-        """By which words commands lead to the cluster that was read; of a dump and the demo kubectl has none."""
+        """The arguments with which commands reach the cluster; kubectl has none for a dump or the demo."""
         ours = (*_source(self), *self.aws)
         return CommandTarget(ours, self.kubectl or (), ours, self.aws)
 
     @property
     def kubectl(self) -> tuple[str, ...] | None:
-        """The words by which kubectl reaches a live cluster; where runs have their journal it does not take."""
+        """The arguments with which kubectl reaches a live cluster, without the journal namespace, which kubectl does
+        not know."""
         if self.cluster.source is not Source.LIVE or self.reached_by is None:
             return None
         at = self.reached_by.index(_JOURNAL) if _JOURNAL in self.reached_by else len(self.reached_by)
@@ -123,7 +123,7 @@ class DrainView(CachedProperties):
 
     @cached_property
     def unknowns(self) -> tuple[Finding, ...]:
-        """All that could not be judged, what the user accepts included."""
+        """All unknown findings, including those that the user accepts."""
         return tuple(f for f in self.findings if f.status is Status.UNKNOWN)
 
     @cached_property
@@ -135,11 +135,11 @@ class DrainView(CachedProperties):
         return tuple(row for row in self.left_on.get(target.node.name, ()) if row.verdict in HOLDS)
 
     def codes_on(self, target: DrainTarget) -> list[str]:
-        """Each code that keeps it from being drained, once."""
+        """The distinct codes that keep `target` from being drained."""
         return list(dict.fromkeys(code for row in self.blocking(target) for code in row.codes))
 
     def holds_up(self, finding: Finding) -> tuple[str, ...]:
-        """The targets on which `finding` is about some pod, sorted; a node's finding is about itself."""
+        """The targets that `finding` blocks through a pod, sorted; a node's finding blocks that node."""
         subject = finding.subject
         if subject.kind == "Node":
             return (subject.name,)
@@ -155,11 +155,11 @@ class DrainView(CachedProperties):
         return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
 
     def left_for(self, code: str) -> Sequence[NotEvictedPod]:
-        """The pods on targets that are not evicted for that reason, among others."""
+        """The pods on targets that are not evicted because of `code`, possibly among other codes."""
         return self._left_by_code.get(code, ())
 
     def app(self, pod: Pod) -> str:
-        """``Deployment/web``: the outermost known owner of `pod`, "" for a bare pod."""
+        """``Deployment/web``: the outermost known owner of `pod`, or "" for a bare pod."""
         owner = pod.owner
         while owner:
             above = self._owner_of.get(owner.uid)
@@ -173,7 +173,7 @@ class DrainView(CachedProperties):
         return self._pod_by_key.get((namespace, name))
 
     def grace(self, pod: Pod) -> int:
-        """Seconds `pod` gets to stop under this plan."""
+        """The grace period of `pod` under this plan, in seconds."""
         return self.plan.policy.grace_of(pod)
 
     @cached_property
@@ -183,7 +183,7 @@ class DrainView(CachedProperties):
 
     @property
     def slow_s(self) -> Mapping[str, float]:
-        """When each is done in the run that takes the p95."""
+        """When each node is done in the run that takes the p95, in seconds."""
         return {} if self.plan.estimate is None else self.plan.estimate.slow_s
 
     @cached_property
@@ -193,7 +193,7 @@ class DrainView(CachedProperties):
 
     @cached_property
     def evicted_at(self) -> dict[str, float]:
-        """When each pod is evicted in that run, by its uid, in seconds; empty where that is not estimated."""
+        """When each pod is evicted in the p50 run, in seconds by pod UID; empty where that is not estimated."""
         return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
 
     @cached_property
@@ -228,52 +228,52 @@ class DrainView(CachedProperties):
 
 
 def status_of(budget: Budget) -> BudgetStatus | None:
-    """The status numbers, or None where the controller never computed them or says that it cannot.
+    """The budget's status, or None where its controller never computed it or reports a failed sync.
 
-    A failed sync only sets the allowed disruptions to 0 (pkg/controller/disruption/disruption.go:failSafe);
-    what stands beside is from before, or the 0 of a field nobody wrote.
+    A failed sync only sets the allowed disruptions to 0 (pkg/controller/disruption/disruption.go:failSafe); the other
+    numbers are from before, or 0 because they were never written.
     """
     never = budget.generation > 0 and budget.observed_generation == 0
     return None if never or budget.condition_reason == SYNC_FAILED else budget.status
 
 
-# The command line that makes this plan again, with another flag or format: to be copied into a shell.
+# Command lines that make this plan again with another flag or format, to be copied into a shell.
 
 
 DRAIN = ("kubectl", "eksdoc", "drain")
 
 DUMP = "DUMP"
-"""Stands for the dump's path where it is not known."""
+"""Stands for the dump's path where it is unknown."""
 
 _DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
 _ACCEPTED = "accept-unknown"
 
 
 class NextStep(NamedTuple):
-    """One sentence without its full stop, and the command line that does it, or ""."""
+    """One sentence without its full stop, and its command line, or ""."""
 
     text: str
     command: str = ""
 
 
 def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
-    """The command line that was given, with `flags` behind it and the codes of `accept` accepted as well.
+    """The command line that was given, plus `flags` and the codes of `accept`, quoted for a POSIX shell.
 
-    Quoted for a POSIX shell. Where it is not known how the cluster was reached, a live one is named by its
-    context, so that the command cannot meet another one.
+    Where the connection is unknown, a live cluster is named by its context, so that the command cannot reach another
+    one.
     """
     words = [*DRAIN, "plan", *option_words(view.options, frozenset(accept)), *_source(view), *flags]
     return shlex.join(words)
 
 
 def run(view: DrainView) -> str:
-    """The command line that carries this plan out, after it has shown it once more."""
+    """The command line that runs this plan; it shows the plan again first."""
     asked = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
     return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
 
 
 def dump_folder(view: DrainView) -> str:
-    """The folder of the dump, quoted; ``DUMP`` where it is an archive or not known."""
+    """The folder of the dump, quoted; ``DUMP`` where it is an archive or unknown."""
     given = list(view.reached_by or ())
     path = given[given.index("--snapshot") + 1] if "--snapshot" in given[:-1] else DUMP
     archive = path == "-" or path.endswith((".tar", ".tgz", ".gz", ".zip", ".json", ".yaml"))
@@ -281,7 +281,7 @@ def dump_folder(view: DrainView) -> str:
 
 
 def option_words(options: Mapping[str, object], accept: frozenset[str] = frozenset()) -> list[str]:
-    """The words of a command line that say the same as these options (JSON values by the names of their flags)."""
+    """The command-line arguments for these options (JSON values by flag name)."""
     words = [str(name) for name in _many(options.get("nodes"))]
     for key, value in options.items():
         if key in ("nodes", _ACCEPTED) or value == _DEFAULTS.get(key, False):
@@ -298,7 +298,7 @@ def _flag(key: str, value: object) -> list[str]:
         return [word for item in value for word in _flag(key, item)]
     text = f"{value:g}" if isinstance(value, float) else str(value)
     name = "-l" if key == "selector" else f"--{key}"
-    # A value that looks like a flag has to be tied to its own.
+    # A value that begins with a dash has to be joined to its flag.
     return [f"--{key}={text}"] if text.startswith("-") else [name, text]
 
 
@@ -317,11 +317,11 @@ def _many(value: object) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
-# What was asked for, by the names of the flags: for a document's metadata, and to say it again as a command line.
+# The options that the user gave, by flag name: for a document's metadata and for command lines.
 
 
 def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
-    """What was asked for, by the names of the flags; files by their paths."""
+    """The options that the user gave, by flag name; files by their paths."""
     asked: dict[str, object] = {
         "nodes": list(targeting.names),
         "selector": str(targeting.selector or ""),
@@ -369,7 +369,7 @@ POD_SIGN = {
 
 
 def in_brief(code: str) -> str:
-    """In two or three words where its record has them."""
+    """The code's short text of two or three words, or the code where its record has none."""
     known = Code.by_name().get(code)
     return known.brief or code if known is not None else code
 

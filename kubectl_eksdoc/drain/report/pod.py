@@ -1,4 +1,4 @@
-"""What a cluster says of one pod: its containers, its Events and the end of its logs."""
+"""Details of one pod: its containers, its Events and the end of its logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Line = str | tuple[str, Tone]
 
 
 def pod_lines(report: PodReport, now: datetime, logs_first: bool = False) -> list[Line]:
-    """What is not known is said to be so."""
+    """The lines; unknown values are named as unknown."""
     parts = (_containers(report), _events(report, now), _logs(report))
     ordered = (parts[2], *parts[:2]) if logs_first else parts
     return [line for part in ordered for line in (*part, "")][:-1]

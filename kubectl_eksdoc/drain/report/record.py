@@ -1,4 +1,4 @@
-"""A drain that was run or rehearsed, beside its plan: its rows in their one order, and what is said of both alike."""
+"""Result of a drain that was run or rehearsed, beside its plan: rows in a fixed order, and texts that both share."""
 
 from __future__ import annotations
 
@@ -45,8 +45,11 @@ from .rows import NONE
 
 
 class NodeRun(NamedTuple):
-    """A node that the plan drains. Times from the start, None for what did not happen; `left` are the pods (ns/name)
-    that should have gone and did not, `why` the run left it alone ("": it did not)."""
+    """A node that the plan drains. Times are seconds from the start; None: it did not happen.
+
+    `left`: pods (namespace/name) that should have been evicted and were not. `left_alone_reason`: why the run left the
+    node alone, or "".
+    """
 
     target: DrainTarget
     begun_s: float | None
@@ -64,12 +67,14 @@ class NodeRun(NamedTuple):
 
     @property
     def seen_empty(self) -> bool:
-        """Of one that was not emptied: the run ended before it was looked at once more, as a drained node is."""
+        """Whether the run ended before it checked a second time that the node was empty, as it does for drained
+        nodes."""
         return not self.emptied and self.empty_s is not None and not self.left and not self.why
 
 
 class StillWaiting(NamedTuple):
-    """A pod without a node at the end: what the scheduler said ("": nothing), and whether it waited before."""
+    """A pod without a node at the end. `why`: the scheduler's message, or "". `before`: pending already before the
+    drain."""
 
     pod: str
     why: str
@@ -78,10 +83,9 @@ class StillWaiting(NamedTuple):
 
 @frozen
 class RecordView(CachedProperties):
-    """What came of a drain, the facts that its plan was made from, and the options as given (JSON values by name).
-    `to_cluster` and `aws` are as `DrainView.reached_by` and its `aws`.
+    """The result of a drain, the facts its plan was made from, and the options as given (JSON values by name).
 
-    The rows are made once, when first asked for.
+    `connection_args` and `aws`: the same as in `DrainView`. The rows are built once, on first use.
     """
 
     record: Record
@@ -94,13 +98,13 @@ class RecordView(CachedProperties):
 
     @property
     def late_s(self) -> float | None:
-        """As `Record.late_s`, but for what it waited as it was told to: between waves, and while it was paused."""
+        """`late_s` of the result without requested waits: soaks between waves, and pauses."""
         late_s = self.record.late_s
         return None if late_s is None else late_s - self.waited_s
 
     @property
     def waited_s(self) -> float:
-        """So long it waited because somebody wanted it so."""
+        """Seconds of requested waits: pauses, and soaks between waves."""
         return self.record.paused_s + (self.soak.total_s if self.soak is not None else 0.0)
 
     @property
@@ -113,18 +117,18 @@ class RecordView(CachedProperties):
 
     @cached_property
     def planned(self) -> DrainView:
-        """The plan as it is shown by itself."""
+        """The view of the plan alone."""
         of = self.plan, self.cluster, self.options, self.tool_version
         return DrainView(*of, reached_by=self.to_cluster, aws=self.aws, soak=self.soak)
 
     @cached_property
     def moments(self) -> tuple[RunMoment, ...]:
-        """By time; what happened at one moment as it happened."""
+        """By time; events at the same time keep their order."""
         return tuple(sorted(self.record.moments, key=lambda moment: moment.at_s))
 
     @cached_property
     def nodes(self) -> tuple[NodeRun, ...]:
-        """Those that the plan drains, in its order."""
+        """The nodes that the plan drains, in its order."""
         evictions = Counter(m.node for m in self.moments if m.what in ASKED)
         refusals = Counter(m.node for m in self.happened(Happened.REFUSED))
         alone = {m.subject: m.why for m in self.happened(Happened.LEFT_ALONE)}
@@ -147,26 +151,27 @@ class RecordView(CachedProperties):
 
     @cached_property
     def refusals(self) -> list[tuple[str, int]]:
-        """How often a cause was given, the most frequent first; "" where the server said none."""
+        """How often the server gave each cause of a refusal, the most frequent first; "": no cause."""
         return sorted(self.record.refusals.items(), key=lambda item: (-item[1], item[0]))
 
     @cached_property
     def pending(self) -> tuple[StillWaiting, ...]:
-        """Those that the drain leaves without a node first, then those that had none before; by name."""
+        """Pods without a node at the end: first pods that the drain left pending, then pods that were pending before;
+        by name."""
         before = {pod.key for pod in self.cluster.pods if not pod.node}
         rows = (StillWaiting(each.pod, each.why, each.pod in before) for each in self.record.pending)
         return tuple(sorted(rows, key=lambda row: (row.before, row.pod)))
 
     @cached_property
     def history(self) -> RunHistory:
-        """Its counts are those of every report of this drain."""
+        """The events counted; every report of this drain uses these counts."""
         history = RunHistory(aimed_by(self.plan))
         history.take(self.moments)
         return history
 
     @property
     def evictions(self) -> int:
-        """Of all pods that were asked to go, in whatever way, as a plan counts them."""
+        """Number of pods that were evicted, restarted or deleted, as a plan counts them."""
         return self.history.asked.total()
 
     def happened(self, what: Happened) -> list[RunMoment]:
@@ -174,7 +179,7 @@ class RecordView(CachedProperties):
 
     @cached_property
     def spans(self) -> dict[str, Span]:
-        """When each node was begun, empty and done: those that were."""
+        """When each node was begun, empty and done; only nodes for which all three happened."""
         return {
             node.name: Span(node.name, node.begun_s, node.empty_s, node.done_s)
             for node in self.nodes
@@ -187,23 +192,23 @@ class RecordView(CachedProperties):
 
     @cached_property
     def _when(self) -> dict[tuple[Happened, str], float]:
-        """The first time of each."""
+        """The first time of each event kind and subject."""
         return {(moment.what, moment.subject): moment.at_s for moment in reversed(self.moments)}
 
 
-# The parts of a page that a run and a rehearsal share.
+# Tables that the pages of a run and of a rehearsal share.
 
 
 UNSAID = "no reason was given"
 
 WHOLE = "-o json"
-"""Where every node is, however many there are."""
+"""The option that shows every node, without a limit."""
 
 MOST_NAMES = 20
 
 
 def nodes(view: RecordView) -> Table:
-    """Those that the plan drains, in its order; times from the start."""
+    """The nodes that the plan drains, in its order; times from the start."""
     generations = view.plan.in_generations
     columns = columns_of(
         number_column("#", 2),
@@ -236,7 +241,7 @@ def refusals(view: RecordView) -> Table:
 
 
 def pending(view: RecordView) -> Table:
-    """BEFORE: whether it waited before the drain began."""
+    """BEFORE: whether the pod was pending before the drain began."""
     columns = columns_of(name_column("POD"), "BEFORE", text_column("THE SCHEDULER SAYS", 24, 4))
     rows = [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
     return Table(Title("Pending", " at the end: pods without a node"), (columns, rows), "pods")
@@ -248,7 +253,7 @@ def re_evicted(view: RecordView) -> Table:
 
 
 def not_emptied(view: RecordView, most: int | None = None) -> Table:
-    """At most `most` pods of each node are named."""
+    """Names at most `limit` pods of each node."""
     columns = [name_column("NODE"), number_column("LEFT"), text_column("PODS", 30, 6)]
     rows = [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
     return Table(Title("Not emptied", ", and the pods that are left"), (columns, rows), "nodes")
@@ -278,7 +283,7 @@ def faults(view: RecordView) -> Table:
 
 
 def moments(view: RecordView) -> Table:
-    """All that happened; in a ticket folded."""
+    """All events; folded in a ticket."""
     columns = columns_of(number_column("TIME"), "WHAT", "SUBJECT", "NODE", "WHY")
     rows = [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in view.moments]
     fold = f"{counted(len(rows), 'moment')}: all that happened"
@@ -286,7 +291,7 @@ def moments(view: RecordView) -> Table:
 
 
 def chart(view: RecordView) -> ReportFigure:
-    """Its nodes as a Gantt, and which are not in it, because they are never done."""
+    """The nodes as a Gantt chart, and the names of those without a bar because they were never done."""
     names = [node.name for node in view.nodes if node.name not in view.spans]
     return ReportFigure(
         Title("Timeline", ", nodes in the order in which they are begun"),
@@ -295,22 +300,24 @@ def chart(view: RecordView) -> ReportFigure:
     )
 
 
-# What of a drain is said in the same words, whether it was run or rehearsed.
+# Sentences that a run and a rehearsal share.
 
 
 _MOST_NAMES = 6
 
 
 def asked(view: RecordView) -> str:
-    """``36 evictions and 1 restart``, "" where nothing was asked to go."""
+    """``36 evictions and 1 restart``, or "" where no pod was evicted, restarted or deleted."""
     nouns = zip(ASKED, ("eviction", "restart", "deletion"), strict=True)
     counts = view.history.asked
     return joined([counted(counts[what], noun) for what, noun in nouns if counts[what]])
 
 
 def requests(granted: int, refused: int) -> str:
-    """``10 of 24 eviction requests refused (41.7%)``, ``37 eviction requests, none refused``; a restart and a deletion
-    count as one."""
+    """``10 of 24 eviction requests refused (41.7%)`` or ``37 eviction requests, none refused``.
+
+    A restart and a deletion each count as one request.
+    """
     total = granted + refused
     if not refused:
         return f"{counted(total, 'eviction request')}, none refused" if total else "no eviction requested"
@@ -318,8 +325,10 @@ def requests(granted: int, refused: int) -> str:
 
 
 def placed(view: RecordView) -> str:
-    """``0 of 36 replacements were scheduled onto targets; the others onto green-1 (12), green-2 (24).``; "" where that
-    was not seen, or nothing was replaced."""
+    """``0 of 36 replacements were scheduled onto targets; the others onto green-1 (12), green-2 (24).``
+
+    "" where placements were not observed, or no pod was replaced.
+    """
     record = view.record
     if not record.placed:
         return ""
@@ -334,8 +343,8 @@ def placed(view: RecordView) -> str:
 
 
 def skipped_targets(view: RecordView) -> str:
-    """``3 skipped targets were cordoned and stay so until a rollback: blue-6, blue-7, blue-8.``, or that they were not;
-    "" where none was skipped."""
+    """``3 skipped targets were cordoned and stay so until a rollback: blue-6, blue-7, blue-8.``, or that they were not
+    cordoned; "" where no target was skipped."""
     names = view.record.cordoned_only
     if left_open := [target.node.name for target in view.plan.open_targets]:
         listed = listing(left_open, _MOST_NAMES, Look())
@@ -358,7 +367,7 @@ def against_times(p50_s: float, p95_s: float, took_s: float, causes: Mapping[Cau
 
 
 def because(causes: Mapping[Cause, float]) -> str:
-    """``stopping -40s, budgets +17s``, those that matter, the largest first."""
+    """``stopping -40s, budgets +17s``: the causes of at least 1 s and a tenth of the largest, the largest first."""
     most_s = max(map(abs, causes.values()), default=0.0)
     worth = [each for each in causes.items() if abs(each[1]) >= max(1.0, most_s / 10)]
     worth.sort(key=lambda each: -abs(each[1]))
@@ -374,7 +383,7 @@ def held_by_name(view: RecordView) -> str:
     return f"Budgets counted pods as evicted that came back under their names, for up to 2 min each: {names}."
 
 
-# What the results of a run and of a rehearsal share. What is not known or did not happen is null, never 0.
+# Types that the results of a run and of a rehearsal share. null: unknown or did not happen, never 0.
 
 
 class RecordCause(Printed):
@@ -383,7 +392,7 @@ class RecordCause(Printed):
 
 
 class RecordEstimate(Printed):
-    """Seconds, as in DrainPlan: in half of all cases, and in 19 of 20."""
+    """Seconds, as in DrainPlan: p50 (half of all cases) and p95 (19 of 20 cases)."""
 
     p50: Seconds
     p95: Seconds
@@ -391,15 +400,15 @@ class RecordEstimate(Printed):
 
 
 class RecordPlan(Printed):
-    """What the plan says that was run or rehearsed."""
+    """Figures of the plan that was run or rehearsed."""
 
     drained: Count
-    """Nodes that it drains."""
+    """Nodes that the plan drains."""
     skipped: Count
-    """Targets that it does not drain."""
+    """Targets that the plan does not drain."""
     evictions: Count
     estimate: RecordEstimate | None
-    """null: nothing is drained, or its times are not known."""
+    """null: nothing is drained, or its times are unknown."""
 
     @classmethod
     def of(cls, facts: RecordView) -> RecordPlan:
@@ -413,7 +422,7 @@ class RecordPlan(Printed):
 
 
 class RecordNode(Printed):
-    """A node of the plan, and when it was begun, empty, and done (empty since some seconds)."""
+    """A node of the plan, and when it was begun, empty, and done (empty for some seconds)."""
 
     called = {"wave": "target.wave"}
 
@@ -421,15 +430,15 @@ class RecordNode(Printed):
     wave: Positive | None
     """The plan's wave or generation."""
     begun_seconds: Seconds | None
-    """From when its first eviction might be asked for."""
+    """From when its first eviction could be requested."""
     empty_seconds: Seconds | None
-    """When nothing that is evicted was on it any more."""
+    """When no pod to evict was on the node any more."""
     done_seconds: Seconds | None
     evictions: Count
     refusals: Count
-    """Evictions that were asked for and refused."""
+    """Eviction requests that the API server refused."""
     left: Texts
-    """Pods (namespace/name) that should have been evicted and were not, without those that the plan leaves."""
+    """Pods (namespace/name) that should have been evicted and were not, without pods that the plan does not evict."""
 
 
 class RecordPlacement(Printed):
@@ -442,10 +451,10 @@ class RecordPlacement(Printed):
 
 
 class RecordRefusal(Printed):
-    """A cause that the server gave, and how often."""
+    """A cause that the API server gave for refusals, and how often."""
 
     cause: Text | None
-    """null: it gave none."""
+    """null: the server gave no cause."""
     count: Positive
 
 
@@ -454,13 +463,14 @@ class RecordPending(Printed):
 
     pod: Text
     why: Text | None
-    """What the scheduler reported; null: nothing."""
+    """The scheduler's message; null: none."""
     before: bool
-    """Whether it had no node before the drain began either."""
+    """Whether the pod had no node before the drain began either."""
 
 
 def recorded(view: RecordView) -> dict[str, object]:
-    """What a run and a rehearsal share and call otherwise; placements are null where they were not seen."""
+    """Fields that a run's and a rehearsal's result share under other names than the view's. Placements are null where
+    they were not observed."""
     record = view.record
     seen = record.placed is not None
     return {

@@ -1,5 +1,4 @@
-"""The drain plan as ``-o json`` and ``-o yaml`` print it. What is not known is null; nothing unknown becomes 0
-or ""."""
+"""The drain plan as ``-o json`` and ``-o yaml`` print it. Unknown values are null, never 0 or ""."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ _Positive = Annotated[float, Meta(gt=0, extra={"digits": 3})]
 
 
 class _Wave(Printed):
-    """Nodes that are drained together. Where afterWaveBefore is false, a node begins as soon as those that it needs are
+    """Nodes that are drained together. Where afterWaveBefore is false, a node begins as soon as the nodes it needs are
     replaced: the waves are then generations."""
 
     wave: Positive
@@ -73,15 +72,15 @@ def _wave(number: int, view: DrainView) -> _Wave:
 
 class _ReEvictions(Printed):
     """How many pods are evicted twice, because their replacement is scheduled onto a node that is drained later, and
-    what that number rests on."""
+    why that number holds."""
 
     count: Count
     because: Text
 
 
 class _Target(Printed):
-    """A node to drain. order and finishRound are null where it is not drained; finishRound 0 means that nothing has to
-    be evicted. Other nulls are not known or not there."""
+    """A node to drain. order and finishRound are null where it is not drained; finishRound 0 means that no pod has to
+    be evicted. Other nulls are unknown or do not exist."""
 
     name: Text
     uid: str
@@ -106,10 +105,10 @@ class _Target(Printed):
     unschedulable: bool
     provider_id: Text | None = field(name="providerID")
     cordon_only: bool
-    """It is not drained, and a run cordons it all the same."""
+    """It is not drained, and a run cordons it anyway."""
     why: Lines
     needs: Texts
-    """Drained nodes in whose place new ones must have joined before this one is begun."""
+    """Drained nodes whose replacement nodes must have joined before this node is begun."""
 
 
 def _target(target: outcome.DrainTarget, view: DrainView) -> _Target:
@@ -126,7 +125,7 @@ def _target(target: outcome.DrainTarget, view: DrainView) -> _Target:
 
 
 class _Eviction(Printed):
-    """One pod of the order, and how it goes. budget is namespace/name, null when no budget counts the pod; owner is
+    """One eviction in order, and its method. budget is namespace/name, null when no budget counts the pod; owner is
     Kind/name, null for a bare pod. A uid that a dump has lost is Kind/namespace/name, as metadata.notes says."""
 
     position: Positive
@@ -142,20 +141,20 @@ class _Eviction(Printed):
     """The uid of the pod's controller."""
     grace_seconds: Count
     lands_on: Text | None
-    """The node where a place is reserved for the pod's replacement. NODE (new) is the node that takes the place of
-    NODE, NODE (surge 1) a new one like it. null: none is reserved, or nothing replaces the pod."""
+    """The node where a place is reserved for the pod's replacement. NODE (new) is the node that replaces NODE, NODE
+    (surge 1) is a new node like it. null: no place is reserved, or no replacement is created."""
     at_seconds: Seconds | None
     """When it is evicted in the run that takes the p50, in seconds from the first cordon. null: not estimated."""
     means: Means
-    """eviction: by the API, as its budget allows. restart: a rollout of restarts replaces it, and the new pod is Ready
-    first. deletion: past its budget, because --delete-past-budget names it. patience: it is waited for and never
-    evicted, as its Job would fail."""
+    """eviction: through the Eviction API, as its budget allows. restart: a rollout restart replaces it, and the new pod
+    is Ready first. deletion: past its budget, because --delete-past-budget names it. patience: the drain waits for the
+    pod and never evicts it, because its Job would fail."""
     restarts: Text | None
-    """What is restarted, as Kind/name; null for other means."""
+    """The workload that is restarted, as Kind/name; null for other means."""
     restarts_uid: Text | None
     waits_seconds: _Positive | None
-    """How long from the begin of its node on it may finish by itself (--wait-jobs) before it is evicted; null: not at
-    all."""
+    """How long it may finish by itself (--wait-jobs) before it is evicted, in seconds from the begin of its node; null:
+    no wait."""
 
 
 def _eviction(eviction: outcome.Eviction, view: DrainView) -> _Eviction:
@@ -175,7 +174,7 @@ def _eviction(eviction: outcome.Eviction, view: DrainView) -> _Eviction:
 
 
 def controller(pod: Pod) -> str | None:
-    """``ReplicaSet/web-5f7``, None for a pod without a controller."""
+    """``ReplicaSet/web-5f7``, or None for a pod without a controller."""
     return f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else None
 
 
@@ -194,7 +193,7 @@ class _Left(Printed):
 
 
 class _Skipped(Printed):
-    """A target that is not drained; pods are those that keep it, as namespace/name."""
+    """A target that is not drained; pods are the pods that keep it, as namespace/name."""
 
     node: Text
     uid: str
@@ -202,7 +201,7 @@ class _Skipped(Printed):
     why: Lines
     pods: Texts
     freed_by: tuple[RemedyResult, ...]
-    """What would let it be drained: the first remedy of each of its blockers."""
+    """The first remedy of each of its blockers: steps that would let it be drained."""
 
 
 def _skipped(target: outcome.DrainTarget, view: DrainView) -> _Skipped:
@@ -212,7 +211,7 @@ def _skipped(target: outcome.DrainTarget, view: DrainView) -> _Skipped:
 
 
 class _Numbers(Printed):
-    """What the disruption controller would write, recomputed from the pods."""
+    """The status that the disruption controller would write, recomputed from the pods."""
 
     allowed: int
     current: Count
@@ -222,7 +221,7 @@ class _Numbers(Printed):
 
 class _Budget(Printed):
     """A PodDisruptionBudget with pods on targets. current, desired and expected are null where its controller never
-    computed them or says that it cannot."""
+    computed them or reports that it cannot."""
 
     namespace: Text
     name: Text
@@ -262,8 +261,8 @@ class _Workload(Printed):
 
 
 class PlanResult(CommandResult):
-    """The plan of a drain: kubectl eksdoc drain plan -o json. Lists are sorted; null and left-out are not known, never
-    0."""
+    """The plan of a drain: kubectl eksdoc drain plan -o json. Lists are sorted; unknown values are null or left out,
+    never 0."""
 
     kind: Literal["DrainPlan"]
     rounds: Count
@@ -271,7 +270,7 @@ class PlanResult(CommandResult):
     estimate: EstimateResult | None
     lower_bound: LowerBoundResult | None
     gap: Annotated[float, Meta(ge=0)] | None
-    """How much longer this order takes than any order could at the same pace of pods, at most: 0.03 is 3 %."""
+    """How much longer this order takes than any other order could at the same pace of pods, at most: 0.03 is 3 %."""
     orders: tuple[TriedResult, ...]
     """The orders that were tried, the chosen one first."""
     waves: tuple[_Wave, ...]
@@ -286,14 +285,14 @@ class PlanResult(CommandResult):
     blockers: tuple[_Blocker, ...]
     """The findings that fail, again."""
     may_be_pending: tuple[_Workload, ...]
-    """Workloads for whose replacements no room is left but their own: some are Pending where kube-scheduler fills nodes
-    in another order."""
+    """Workloads whose replacements only fit into the room that they free: some stay Pending where kube-scheduler fills
+    nodes in another order."""
     not_judged: Texts
     """What this plan does not judge."""
     handoffs: tuple[HandoffResult, ...]
-    """After the drain: how nodes come and go, for each owner and group of the targets."""
+    """After the drain: how nodes join and leave, for each owner and group of the targets."""
     comparison: ComparisonResult | UnsetType
-    """This plan beside a saved one; only with --since (or --baseline)."""
+    """This plan compared with a saved one; only with --since (or --baseline)."""
     since: SinceResult | UnsetType
 
     @classmethod

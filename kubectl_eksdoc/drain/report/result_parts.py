@@ -1,4 +1,4 @@
-"""Parts of the plan's result: options, estimate, comparison with a saved plan, and how nodes come and go."""
+"""Parts of the plan's result: options, estimate, comparison with a saved plan, and how nodes join and leave."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .plan import DrainView
 
 
 class SoakResult(Printed):
-    """What a run adds to it (--soak); null where it does not wait between waves."""
+    """Time that a run adds for soaks (--soak); null where it does not wait between waves."""
 
     called = {"seconds": "each_s"}
 
@@ -43,8 +43,8 @@ class SoakResult(Printed):
 
 
 class _StopTimes(Printed):
-    """Of how many of the workloads earlier runs have measured how long their pods stop; of the others it is taken for
-    1 s to the grace period."""
+    """For how many of the workloads earlier runs have measured the stop times of pods; for the others 1 s to the grace
+    period is assumed."""
 
     measured: Count
     workloads: Count
@@ -59,7 +59,8 @@ class _Relaxed(Printed):
 
 
 class _Decides(Printed):
-    """What is scarce at the pace of the estimate, and what relaxing it by one step gives; null: nothing is."""
+    """The scarce resource at the pace of the estimate, and the effect of relaxing it by one step; null: nothing is
+    scarce."""
 
     called = {"binding": "name"}
 
@@ -76,15 +77,15 @@ class _Decides(Printed):
 
 class EstimateResult(Printed):
     """Seconds from the first cordon to the last node done: in half of all cases (p50), and in 19 of 20 (p95). All other
-    times are of one run that takes the p50. Where nothing was sampled (sampledRuns 0), every pod takes its own p50 in
-    it, and in p95 every pod is slow at once."""
+    times are of one run that takes the p50. Without samples (sampledRuns 0), every pod takes its own p50 in it, and in
+    p95 every pod is slow at once."""
 
     p50: Seconds
     p95: Seconds
     sampled_runs: Count
     """How many simulated runs p50 and p95 are of; 0: nothing was sampled, see above."""
     sampled_evictions: Count
-    """How many evictions each of them has: all, or of a large drain those that take longest."""
+    """How many evictions each of them has: all, or the slowest ones of a large drain."""
     stop_times: _StopTimes
     peak_away: Count
     """The most pods evicted and not yet replaced at one moment."""
@@ -118,7 +119,7 @@ class _Bound(Printed):
 
 class LowerBoundResult(Printed):
     """No run takes less than seconds, whatever its order: pods stop at once, a replacement starts as fast as the
-    fastest that was seen of its workload (at once where too few were seen). binding says what is scarce."""
+    fastest observed one of its workload (at once where too few were observed). binding says what is scarce."""
 
     called = {"binding": "name"}
 
@@ -145,10 +146,10 @@ class TriedResult(Printed):
     order: Annotated[str, Meta(pattern="^(given|soonest|chain|light|efficiency|zone|name)(~[0-9]+)?$")]
     seconds: Seconds
     not_drained: Count
-    """Nodes for whose pods there was no room."""
+    """Nodes without room for their pods."""
 
 
-# What the options allow a drain to do, as the plan's result prints it: made from where each is declared.
+# The options of a drain as the plan's result prints them, made from the declarations of the options.
 
 
 _HINTS: Mapping[OptionKind, Any] = {
@@ -167,7 +168,7 @@ _HINTS: Mapping[OptionKind, Any] = {
     options.NAMES_IN_A_FILE: Texts,
     AT_ONCE: Annotated[str, Meta(pattern="^((zone|nodegroup)=)?[0-9]+%?(, (zone|nodegroup)=[0-9]+%?)*$")] | None,
 }
-"""What a kind of option is in JSON."""
+"""The JSON type of each kind of option."""
 
 
 def _snake(name: str) -> str:
@@ -216,11 +217,11 @@ else:
     )
 
 
-# How nodes come and go after a drain, as the plan's result prints it.
+# How nodes join and leave after a drain, as the plan's result prints it.
 
 
 class _Step(Printed):
-    """One sentence, and the commands that do it: one for each node where they differ by node."""
+    """One sentence and its commands: one for each node where they differ by node."""
 
     text: Text
     commands: Texts
@@ -228,7 +229,7 @@ class _Step(Printed):
 
 class _Option(Printed):
     """One way to replace the nodes. Pods are namespace/name, of those on targets that this plan does not evict. surge
-    null: the zones are not known; leastSeconds null: not estimated."""
+    null: the zones are unknown; leastSeconds null: not estimated."""
 
     called = {"evicted_unasked": "unasked"}
 
@@ -242,7 +243,7 @@ class _Option(Printed):
     least_seconds: Count | None
     way_back: Text
     stopped_by: Texts
-    """Pods that keep their node for as long as nothing changes."""
+    """Pods that keep their node unless something changes."""
     may_be_stopped_by: Texts
     """Pods that keep it only if they take too long."""
     evicted_unasked: Texts
@@ -263,7 +264,7 @@ class HandoffResult(Printed):
     leave: tuple[_Step, ...]
     """How the emptied nodes leave."""
     beware: Texts
-    """What surprises people; a sentence ends with its confidence where that is not high."""
+    """Cautions; a sentence ends with its confidence where that is not high."""
     instead: tuple[_Option, ...]
     """Ways to replace the nodes, compared."""
 
@@ -286,7 +287,7 @@ class _Figure(Printed):
 
 
 class _TargetChange(Printed):
-    """A node with another verdict; null where it is no target of that plan."""
+    """A node with another verdict; null where it is not a target of that plan."""
 
     called = {"baseline": "before.verdict", "now": "now.verdict", "why_baseline": "before.why", "why_now": "now.why"}
 
@@ -316,7 +317,7 @@ class _BudgetChange(Printed):
 
 
 class ComparisonResult(Printed):
-    """What differs from the plan that since names; null is what a plan does not have."""
+    """Differences from the plan that since names; null is what a plan does not have."""
 
     called = {"read_only_for_baseline": "read_before", "read_only_now": "read_now"}
 

@@ -1,4 +1,4 @@
-"""The rows of the plan's tables: what stands in them, whatever draws them."""
+"""Rows and columns of the plan's tables, for every format."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ OF_NODE: Mapping[str, Column] = {
         number_column("AGE", 9),
     )
 }
-"""What a node is, whichever page or screen shows it; by their titles."""
+"""Columns about a node by title, the same on every page and screen."""
 _WIDE = ("ZONE", "OS IMAGE")
 
 
 def of_node(node: Node, at: datetime) -> dict[str, str]:
-    """The cells of `OF_NODE`; "" is not known."""
+    """The cells of `NODE_COLUMNS`; "" is unknown."""
     created = node.created_at
     return {
         "GROUP": node.group,
@@ -68,7 +68,7 @@ def of_node(node: Node, at: datetime) -> dict[str, str]:
 
 
 def drained(view: DrainView, full: bool = False) -> Drawn:
-    """The targets that are drained, in order; `full` adds what the screen has no room for."""
+    """The targets that are drained, in order; `full` adds the columns of ``-o wide``."""
     targets = [t for t in view.targets if t.order]
     generations = view.plan.in_generations
     wave = number_column("GENERATION" if generations else "WAVE", short="GEN" if generations else "")
@@ -117,7 +117,8 @@ def _in_waves(view: DrainView) -> bool:
 
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:
-    """The targets that are not drained, by name, and why: the blockers by code and subject, `full` in words."""
+    """The targets that are not drained, by name, with the reason: blockers by code and subject, or with `full` in
+    words."""
     named = {} if full else causes(view)
     return columns_of(
         name_column("NODE"),
@@ -143,7 +144,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
 
 
 def causes(view: DrainView) -> dict[str, list[str]]:
-    """For each node what holds it up, by code: ``budget-never-allows shop/ads, shop/sale``."""
+    """For each node its blockers by code: ``budget-never-allows shop/ads, shop/sale``."""
     subjects: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for group in grouped(view.blockers, view):
         for node in group.nodes:
@@ -155,9 +156,9 @@ def causes(view: DrainView) -> dict[str, list[str]]:
 
 
 def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Drawn:
-    """Worst first, then the slowest; at most `most` of each verdict.
+    """Budgets, worst first, then the slowest; at most `limit` of each verdict.
 
-    Only `full` has those that fit, and the reasons: what blocks is a finding as well.
+    Only `full` includes budgets that fit, and the reasons: a budget that blocks is a finding as well.
     """
     return columns_of(
         name_column("BUDGET"),
@@ -174,7 +175,7 @@ def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Dra
 
 
 def budget_order(view: DrainView, full: bool = False, most: int | None = None) -> list[Headroom]:
-    """The budgets of the table's rows."""
+    """The budgets in the order of the table's rows."""
     shown: list[Headroom] = []
     for verdict in BudgetVerdict:
         if full or verdict is not BudgetVerdict.FITS:

@@ -1,4 +1,4 @@
-"""The end of a run in every format: what came of it, against what was planned."""
+"""Result of a drain run in every format: what happened, compared with the plan."""
 
 from __future__ import annotations
 
@@ -66,23 +66,26 @@ from .verdict import soaked
 
 
 class Outcome(str, Enum):
-    DONE = "done"  # every node that was to be drained is empty
-    PARTIAL = "partial"  # it came to its end, and some nodes are not
-    STOPPED = "stopped"  # it asks for nothing more, and was not at its end
+    DONE = "done"  # every node to drain is empty
+    PARTIAL = "partial"  # the run ended, and some nodes are not empty
+    STOPPED = "stopped"  # the run was stopped before its end
 
 
 @frozen
 class RunReport(Report):
-    """`record`: what was planned and what happened, with times from the begin of this part of the run; `stopped`: why,
-    "" if it was not. `resumed`: somebody had begun it before. `reached_by`: the words that lead to the same cluster
-    again, and to the namespace of the journal."""
+    """The result of a run.
+
+    `drain`: what was planned and what happened, in seconds from the start of this part of the run. `stopped`: the
+    reason, or "". `resumed`: whether an earlier process had begun the run. `connection_args`: the command-line
+    arguments that lead to the same cluster and to the namespace of the journal.
+    """
 
     of = "a run"
     formats = MappingProxyType(
         {
             "table": PLAIN["table"],
             "wide": PLAIN["wide"],
-            "json": OwnFormat(lambda report, look: json_line(report.result())),  # on one line, as its events before it
+            "json": OwnFormat(lambda report, look: json_line(report.result())),  # one line, like the events before it
             "markdown": PLAIN["markdown"],
         }
     )
@@ -117,7 +120,7 @@ class RunReport(Report):
 
     @property
     def steps(self) -> tuple[NextStep, ...]:
-        """What can be done next, each true of this outcome."""
+        """What the user can do next, for this outcome."""
         back = NextStep(
             "Take the cordons back, of this run alone; pods do not move back by themselves", self.command("rollback")
         )
@@ -160,7 +163,7 @@ class RunReport(Report):
 
     @property
     def _handoffs(self) -> list[HandOff]:
-        """Only of a drain that was done: the plan's words are about that."""
+        """Only for a drain that is done: the plan's texts are about that."""
         planned = self.record.planned.handoffs if self.outcome is Outcome.DONE else ()
         return [handoff.once_drained for handoff in planned]
 
@@ -168,7 +171,7 @@ class RunReport(Report):
         return RunResult.of(self)
 
 
-# A run in sentences: what came of it, against what was planned.
+# A run in sentences: what happened, compared with the plan.
 
 
 _MOST_NAMES = 4
@@ -183,7 +186,7 @@ def verdict(view: RunReport) -> str:
     """``Drained: 12 of 12 nodes emptied by 175 evictions in 1m04s; planned: about 1m08s (p95 1m50s).``"""
     record = view.record
     total, undone = len(record.nodes), len(record.not_emptied)
-    by = "," if undone else " by"  # evictions from a node that is not empty have emptied nothing
+    by = "," if undone else " by"  # evictions did not empty a node that is not empty
     counts = f"{total - undone} of {counted(total, 'node')} emptied{by} {asked(record) or 'no eviction'}"
     paused_s = record.record.paused_s
     drain_s, ready_s = record.record.drain_s, record.record.ready_s
@@ -200,7 +203,7 @@ AGAINST = Title("Against the plan")
 
 
 def against_plan(view: RunReport) -> tuple[str, ...]:
-    """Estimate against actual, and all else that did not go as planned; a sentence each."""
+    """Estimate against actual, and everything else that differs from the plan, in sentences."""
     return tuple(_differences(view)) or ("All went as planned.",)
 
 
@@ -240,7 +243,7 @@ def _differences(view: RunReport) -> Iterator[str]:
 
 
 def _held(moments: Sequence[RunMoment], ended_s: float) -> str | None:
-    """``It was held back for 40s (the user paused it).``; None where it never was."""
+    """``It was held back for 40s (the user paused it).``, or None."""
     spans = holds(moments, ended_s)
     if not spans:
         return None
@@ -258,8 +261,8 @@ def _planned(view: RunReport) -> str:
     return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){soaked(view.record.soak)}"
 
 
-# The result of a run: the last line of ``-o json``. The events are printed before, line by line. What is not known or
-# did not happen is null, never 0.
+# The result of a run: the last line of ``-o json``. The events are printed before, line by line. null: unknown or did
+# not happen, never 0.
 
 
 class _Errors(Printed):
@@ -269,7 +272,7 @@ class _Errors(Printed):
     p95: Difference
     lower_bound: Difference | None
     causes: tuple[RecordCause, ...]
-    """By how many seconds each made the run longer than p50, or shorter (negative)."""
+    """By how many seconds each cause made the run longer than p50, or shorter (negative)."""
 
 
 def _late_s(view: RecordView) -> float | None:
@@ -296,41 +299,41 @@ class _Next(Printed):
 
 class RunResult(CommandResult):
     """The result of a drain: the last line of kubectl eksdoc drain run -o json, or drain resume; the lines before it
-    are DrainRunEvents. All seconds count from the start of this part of the run. null is not known or did not happen,
+    are DrainRunEvents. All seconds count from the start of this part of the run. null is unknown or did not happen,
     never 0."""
 
     kind: Literal["DrainRun"]
     run: Text
-    """Its id, as drain status, resume and rollback take it."""
+    """Its id, for drain status, resume and rollback."""
     outcome: Outcome
-    """done: every node of the plan is empty; partial: it came to its end, and some are not; stopped: it asks for
-    nothing more, and was not at its end."""
+    """done: every node of the plan is empty; partial: the run ended, and some nodes are not empty; stopped: the run was
+    stopped before its end."""
     stopped: Text | None
     """Why it was stopped."""
     resumed: bool
-    """Whether it was begun before: then it was planned again for what was not drained."""
+    """Whether it was begun before: then the nodes that were not drained were planned again."""
     who: Text
     host: Text
     begun_at: Moment
     ended_at: Moment
     plan: RecordPlan
     ended_seconds: Seconds
-    """When it was over: readySeconds after the last node was done."""
+    """When the run ended: readySeconds after the last node was done."""
     late_seconds: Difference | None
-    """How much longer than the plan's p50; negative: sooner. null where one of both has no end, and of a rehearsal that
-    is served faster than time."""
+    """How much longer it took than the plan's p50; negative: sooner. null where the plan or the run has no end, and for
+    a rehearsal that is served faster than real time."""
     errors: _Errors | None
-    """null where it has no end, or nothing was estimated."""
+    """null where the run has no end, or without an estimate."""
     ready_seconds: Seconds
-    """How long it waited until the replacements of its pods were Ready, once every node was done."""
+    """How long it waited for Ready replacements after every node was done."""
     not_ready: Texts
     """Replacements (namespace/name) that it waited for and that are not Ready: exit code 1."""
     evictions: Count
-    """Pods that were evicted, restarted elsewhere, or deleted past a budget because they were named."""
+    """Pods that were evicted, restarted elsewhere, or deleted past a budget that the user named."""
     nodes: tuple[RecordNode, ...]
-    """Those that the plan drains, in its order."""
+    """The nodes that the plan drains, in its order."""
     placements: tuple[RecordPlacement, ...] | None
-    """Onto which nodes replacements were to be and were scheduled, targets first; null where that was not seen."""
+    """Nodes onto which replacements were planned and scheduled, targets first; null where that was not observed."""
     on_targets: Count | None
     """How many replacements were scheduled onto targets."""
     cordoned_only: Texts
@@ -338,19 +341,18 @@ class RunResult(CommandResult):
     refusals: tuple[RecordRefusal, ...]
     """The most frequent cause first."""
     pending: tuple[RecordPending, ...]
-    """Pods without a node at the end: those that the drain leaves without one first, then those that had none
-    before."""
+    """Pods without a node at the end: pods that the drain left pending first, then pods that were pending before."""
     re_evicted: Texts
-    """Pods (namespace/name) that were evicted more than once: by name, which only those keep that have one of their
-    own."""
+    """Pods (namespace/name) that were evicted more than once. They are recognized by name, which only pods with a
+    stable name keep."""
     not_emptied: Texts
     """Nodes that the plan drains and the run did not empty, in the plan's order."""
     against_plan: Texts
-    """Estimate against actual, and what else did not go as planned, in sentences."""
+    """Estimate against actual, and what else differs from the plan, in sentences."""
     next: tuple[_Next, ...]
-    """What can be done now."""
+    """Possible next steps."""
     findings: tuple[FindingResult, ...]
-    """The plan's."""
+    """The findings of the plan."""
 
     @classmethod
     def of(cls, facts: RunReport) -> RunResult:

@@ -1,4 +1,4 @@
-"""A run that was written down as one HTML page: what came of it, its nodes over time, what it waited for, its log."""
+"""HTML page of a recorded run: its result, its nodes over time, what it waited for, and its log."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .timeline import axis, colour, grid, rect, ticks
 _MOST = 5
 MOST_DROPPED = 20
 MOST_ROWS = 1000
-"""Of nodes, pods and reasons; the rest is counted. Of the log the last five times as many."""
+"""Maximum rows of nodes, pods and reasons; the rest is counted. Of the log, the last five times as many rows."""
 
 _ENDS = {DONE: "it came to its end: every node is empty", ROLLED_BACK: "it was rolled back: nodes are as before it"}
 NO_END = "its end was not recorded: the journal ends here"
@@ -58,7 +58,7 @@ KNOWN_BY = {
 
 
 def ended(recording: RunReplay) -> str:
-    """How, in a clause."""
+    """How the run ended, as a clause."""
     return _ENDS.get(recording.ended, recording.ended) or NO_END
 
 
@@ -69,7 +69,7 @@ def history(recording: RunReplay) -> RunHistory:
 
 
 def figures(recording: RunReplay) -> Iterator[str]:
-    """What took longest, what was refused, and what was left, line by line."""
+    """What took longest, what was refused, and what was not evicted, line by line."""
     chronicle = history(recording)
     nodes = list(chronicle.nodes.values())
     drained_s = recording.length_s if chronicle.drained_s is None else chronicle.drained_s
@@ -97,12 +97,12 @@ def figures(recording: RunReplay) -> Iterator[str]:
 
 
 def _lasted(node: NodeCourse) -> float:
-    """From its first eviction; of one that had none, nothing."""
+    """Seconds from its first eviction to its end; 0 without an eviction."""
     return (node.ended_s or 0.0) - node.begun_s if node.begun_s is not None else 0.0
 
 
 def page(recording: RunReplay, look: Look, planned: Mapping[str, Span] = MappingProxyType({})) -> str:
-    """`planned`: from when until when each node was to be drained, as far as that is known."""
+    """`planned`: when each node was planned to be drained, as far as known."""
     nodes = tuple(history(recording).nodes.values())
     origin = [f"run {recording.run or 'unknown'}", f"began {rfc3339(recording.began_at)}", f"by {recording.by or '?'}"]
     head = put(*(el("span", each) for each in origin), between=" · ")
@@ -124,7 +124,7 @@ def _sections(recording: RunReplay, nodes: tuple[NodeCourse, ...], planned: Mapp
 
 
 def _gantt(recording: RunReplay, nodes: tuple[NodeCourse, ...], planned: Mapping[str, Span]) -> Html:
-    """A row for each node that was begun, from its first eviction to its end; below it, as it was planned."""
+    """A row for each node that was begun, from its first eviction to its end, with the planned time behind it."""
     begun = [node for node in nodes if node.begun_s is not None]
     if not begun:
         return Html("")
@@ -170,13 +170,13 @@ def _nodes(nodes: tuple[NodeCourse, ...]) -> Html:
 
 
 def _waits(recording: RunReplay) -> Html:
-    """Each reason once, with the longest time for which it held; of a journal nothing is known of them."""
+    """Each reason once, with the longest wait; a journal does not hold any."""
     longest: dict[tuple[str, str], tuple[float, str, str, str]] = {}
     for stands in recording.standings:
         for each in stands.why:
             key, for_s = (each.of, each.why.partition(SEEN_FOR)[0]), each.for_s or 0.0
             if each.for_s is not None and each.for_s < WAITED_S:
-                continue  # nothing waited for that
+                continue  # no wait for this reason
             if for_s >= longest.get(key, (0.0,))[0]:
                 longest[key] = for_s, each.why, each.usual, each.remedy
     kept = sorted(longest.items(), key=lambda item: -item[1][0])

@@ -1,4 +1,4 @@
-"""Runs as the cluster has them, their history, and drains of others, in every format."""
+"""Status of drain runs: the runs in the cluster, their history, and drains by other clients, in every format."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ from .findings import to_do
 from .record import RecordCause, against_times, because, requests
 from .rows import NONE
 
-# Predicted against actual: what the plans of past runs said, and what happened.
+# Predicted against actual: the plans of past runs, and what happened.
 
 
 @frozen
 class Past:
-    """A run and what stands in its journal. `timed`: of its last part that came to its end."""
+    """A run and the contents of its journal. `timed`: the times of its last part that was completed."""
 
     run: RunSummary
     journaled: Journaled
@@ -82,7 +82,7 @@ class Past:
 
     @property
     def predicted(self) -> tuple[float | None, float | None, float | None]:
-        """p50, p95 and the lower bound of what `timed` tells of, or of the whole run."""
+        """p50, p95 and the lower bound of `timed`, or of the whole run."""
         timed, begun = self.timed, self.journaled.begun
         if timed is not None:
             return timed.p50_s, timed.p95_s, timed.bound_s
@@ -94,8 +94,11 @@ _MOST_NAMES = 6
 
 @frozen
 class WithoutJournal:
-    """A run that is known by what `nodes` say of it alone. `gone`: its journal is not in `namespace` any more; else it
-    may be there, in another namespace than was asked for. `command` takes it back, or shows it."""
+    """A run that is known only by annotations of `nodes`.
+
+    `gone`: its journal is no longer in `namespace`; otherwise it may be in another namespace than the requested one.
+    `command` rolls the run back, or shows it.
+    """
 
     run: str
     nodes: tuple[str, ...]
@@ -112,10 +115,12 @@ class WithoutJournal:
 
 @frozen
 class StatusReport(Report):
-    """The runs of a cluster, and what nodes say of runs that have no journal there. `run` is one of `runs` in full,
-    None where only the list is asked for; `held` is the lock, None where it must not be read. `without`: runs that are
-    known by nodes alone; `notes`: what could not be checked; `history`: the runs against their plans, None where that
-    was not asked for."""
+    """The runs of a cluster, and the runs that only annotations of nodes name.
+
+    `run`: one of `runs` in full, or None for the list. `held`: the lock, or None where it cannot be read. `without`:
+    runs that are known only by nodes. `notes`: what could not be checked. `history`: runs against their plans, None if
+    not requested.
+    """
 
     of = "the status of runs"
     formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide", "json", "yaml")})
@@ -174,7 +179,7 @@ def _past(past: Past) -> list[str]:
 
 
 def _accuracy(history: Sequence[Past]) -> str:
-    """How good the predictions were, so that one knows how far to trust the next one."""
+    """How accurate the predictions were, as a guide to the next one."""
     timed = [past.timed for past in history if past.timed is not None and past.timed.p50_s]
     if not timed:
         return "No run of these came to its end with a prediction."
@@ -233,7 +238,7 @@ def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
         yield f"kubectl eksdoc drain rollback {run}: give {counted(count, 'cordoned node')} back{asks}"
 
 
-# The runs as ``drain status`` prints them. What is not known is null, never 0.
+# The runs as ``drain status`` prints them. null: unknown, never 0.
 
 
 class _Summary(Printed):
@@ -243,7 +248,7 @@ class _Summary(Printed):
 
     run: Text
     phase: Text
-    """running, paused, aborted or ended, or a word of a newer version."""
+    """running, paused, aborted or ended, or a phase of a newer version."""
     begun_at: Moment | None
     updated_at: Moment | None
     leader: Text | None
@@ -252,7 +257,7 @@ class _Summary(Printed):
 
 
 class _Node(Printed):
-    """A node that the run drains, by its journal."""
+    """A node that the run drains, from its journal."""
 
     node: Text
     wave: Positive | None
@@ -282,7 +287,7 @@ class _RunResult(_Summary):
     """Nodes that drain rollback would restore."""
     in_doubt: Count
     dropped: Texts
-    """What of its journal was not taken into account, and why."""
+    """Parts of its journal that were ignored, and why."""
 
 
 def _run(view: StatusReport) -> _RunResult | None:
@@ -302,15 +307,15 @@ def _run(view: StatusReport) -> _RunResult | None:
 
 
 class _WithoutJournal(Printed):
-    """A run that is known by annotations of nodes alone."""
+    """A run that is known only by annotations of nodes."""
 
     run: Text
     journal: Literal["gone", "elsewhere"]
-    """gone: the namespace was searched, and the journal is not there any more."""
+    """gone: the namespace was searched, and the journal is no longer there."""
     namespace: Text
-    """Where its journal is or was, as the annotations say."""
+    """The namespace of its journal according to the annotations."""
     nodes: Annotated[Texts, Meta(min_length=1)]
-    """Those that carry its annotations."""
+    """Nodes that carry its annotations."""
     command: Text
     """Rolls the run back, or shows it."""
 
@@ -320,8 +325,8 @@ class _WithoutJournal(Printed):
 
 
 class _Past(Printed):
-    """A run against its plan, in seconds without pauses. Of a resumed run the figures are of its last part. null: not
-    known, as in journals of older versions or of runs that did not come to their end."""
+    """A run against its plan, in seconds without pauses. For a resumed run the figures are of its last part. null:
+    unknown, as in journals of older versions or of runs that were not completed."""
 
     called = {"run": "run.run", "begun_at": "run.begun", "outcome": "journaled.ended"}
 
@@ -336,7 +341,7 @@ class _Past(Printed):
     error: Difference | None
     """took minus p50."""
     causes: tuple[RecordCause, ...]
-    """By how many seconds each made the run longer than p50, or shorter (negative)."""
+    """By how many seconds each cause made the run longer than p50, or shorter (negative)."""
 
     @classmethod
     def of(cls, facts: Past) -> _Past:
@@ -361,15 +366,15 @@ class StatusResult(KindResult):
     """Where the journals are."""
     at: Moment
     holder: Text | None
-    """Who holds the lock of this cluster's drains; null where it is free, or must not be read."""
+    """The holder of the lock of this cluster's drains; null where it is free, or cannot be read."""
     runs: tuple[_Summary, ...]
     """The latest first."""
     run: _RunResult | None
-    """The one that was named, or that is under way; null where all are listed."""
+    """The named run, or the one that is under way; null where all are listed."""
     without_journal: tuple[_WithoutJournal, ...]
-    """Runs that have no journal in this namespace, known by annotations of nodes, by their ids."""
+    """Runs without a journal in this namespace, known by annotations of nodes, by their ids."""
     history: tuple[_Past, ...] | None
-    """With --history: what was predicted of each run and what happened; else null."""
+    """With --history: predicted and actual times of each run; else null."""
     notes: Texts
     """What could not be checked."""
 
@@ -386,7 +391,7 @@ class StatusResult(KindResult):
         )
 
 
-# Drains of others, as they stand: a page or a line of JSON for each change.
+# Drains by other clients now: a page, or a line of JSON for each change.
 
 
 _GROUPS_OWN = (
@@ -397,7 +402,7 @@ _GROUPS_OWN = (
 
 @frozen
 class OthersReport(Report):
-    """`command` shows a run of this tool, to be copied into a shell."""
+    """`command` returns the command line that shows a run of this tool."""
 
     of = "a drain of others"
     formats = MappingProxyType(
@@ -472,16 +477,16 @@ class _WatchedRun(Printed):
 
 
 class _WatchedNode(Printed):
-    """A node that is drained."""
+    """A node that is being drained."""
 
     called = {"drained_by": "who"}
 
     node: Text
     drained_by: Text
     run: _WatchedRun | None
-    """The run of kubectl eksdoc that drains it, or did."""
+    """The run of kubectl eksdoc that drains it or drained it."""
     left_seconds: Seconds | None
-    """Estimate of the seconds until it is empty; null where that never ends, or is not known."""
+    """Estimated seconds until it is empty; null: never, or unknown."""
     pods: tuple[_Pod, ...]
 
 

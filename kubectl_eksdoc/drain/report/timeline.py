@@ -1,4 +1,5 @@
-"""A run as bars over time, for a terminal and for a page: a line a node, from its cordon until it is done."""
+"""Timeline of a drain as bars, for a terminal and for HTML: one line for each node, from its cordon until it is
+done."""
 
 from __future__ import annotations
 
@@ -21,30 +22,30 @@ _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400
 
 
 def ticks(end: float, most: int = 5) -> list[float]:
-    """The seconds from 0 to `end` that are marked: round ones, about `most` of them beside the 0."""
+    """Round seconds from 0 to `end` for axis marks: about `limit` of them besides the 0."""
     step = next((step for step in _STEPS_S if end / step <= most), _STEPS_S[-1])
     return [float(tick) for tick in range(0, int(end) + 1, step)]
 
 
-# A run as a text Gantt: one line a node, from its cordon until it is done, scaled to the width.
+# Text Gantt chart: one line for each node, from its cordon until it is done, scaled to the width.
 
 
 TITLE = Title("Timeline", " (p50), nodes in the order in which they are begun")
 
 MOST_NODES = 40
-"""Beyond these the rest is counted: more is no picture any more, and a ticket has little room."""
+"""Further nodes are only counted: a longer chart is not readable, and a ticket has little room."""
 
 _GAP = 2
 _LEAST_BAR = 24
-"""Columns that the bars have whatever the names: below that they tell nothing."""
+"""Minimum columns for the bars, whatever the length of node names: shorter bars are not readable."""
 _TICK_ROOM = 10
 _EVICTING = ("█", "▓")
-"""Waves take turns in these, so that one sees where the next begins."""
+"""Waves alternate between these characters, so that the start of a wave is visible."""
 SLOW = "·"
 
 
 class _Timed(Protocol):
-    """Something that has a time for each node: a plan, or what came of it."""
+    """A plan or the result of a drain, with times for each node."""
 
     @property
     def plan(self) -> DrainPlan: ...
@@ -63,11 +64,12 @@ def timeline(
     whole: str = "-o html",
     slow_s: Mapping[str, float] = MappingProxyType({}),
 ) -> list[str]:
-    """The lines, none wider than the look's columns; none at all where no times are known.
+    """The lines, at most as wide as the terminal; no lines where no times are known.
 
-    `whole` is the option that shows every node. `slow_s`: when nodes may be done as well, the tails of the bars.
+    `all_nodes_option`: the option that shows every node. `p95_done_s`: when nodes are done in the p95 run, the tails of
+    the bars.
     """
-    spans = sorted(view.spans.values(), key=lambda span: span.start_s)  # of equal ones as they are activated
+    spans = sorted(view.spans.values(), key=lambda span: span.start_s)  # ties: by activation
     kept, end = spans[:MOST_NODES], max([span.done_s for span in spans] + list(slow_s.values()), default=0.0) or 1.0
     if not kept:
         return []
@@ -98,7 +100,7 @@ def timeline(
 
 
 def text_axis(end: float, room: int, sign: str = "") -> str:
-    """``|0s      |30s     |1m``: each mark stands at its moment; one without room is left out."""
+    """``|0s      |30s     |1m``: each label begins at its time; labels without room are left out."""
     line = ""
     for mark in ticks(end, max(2, room // _TICK_ROOM)):
         at, said = int(mark / end * room), f"{sign}{short(mark)}"
@@ -108,7 +110,7 @@ def text_axis(end: float, room: int, sign: str = "") -> str:
 
 
 def text_bar(span: Span, slow_s: float, end: float, room: int, evicting: str, empty: str = "░") -> str:
-    """At least one sign long; a node without a pod to evict is empty at once."""
+    """A bar of at least one character; a node without a pod to evict is empty at once."""
     begun = min(int(span.start_s / end * room), room - 1)
     gone = max(round(span.empty_s / end * room), begun + 1) if span.empty_s > span.start_s else begun
     done = max(round(span.done_s / end * room), gone, begun + 1)
@@ -123,7 +125,7 @@ def _legend(view: _Timed, tails: bool) -> str:
 
 
 def _names(names: Sequence[str], room: int, look: Look) -> list[str]:
-    """Where they do not fit their domain goes, as long as that leaves them different; then their middle."""
+    """Names that do not fit lose their domain, if they stay distinct; then their middle."""
     if max(map(len, names)) <= room:
         return list(names)
     hosts = [name.partition(".")[0] + look.ellipsis if "." in name else name for name in names]
@@ -139,15 +141,15 @@ def _in_waves(view: _Timed) -> bool:
     return any(wave > 1 for wave in view.wave_of.values())
 
 
-# How the drain goes in time: its nodes as bars, the headroom of its slowest budgets, and what bounds it.
+# The drain over time: nodes as bars, the headroom of the slowest budgets, and the bounds of the time.
 
 
 _ASSUMED = "- "
 
 
 def over_the_drain(view: DrainView) -> Html:
-    """Nothing where nothing is drained."""
-    # What bounds the time and what would shorten it; folded, what it rests on.
+    """Empty where no node is drained."""
+    # Bounds of the time and changes that would shorten it; the assumptions are folded.
     said = estimate_lines(view)
     assumed = [line.removeprefix(_ASSUMED) for line in said if line.startswith(_ASSUMED)]
     told = said[: -len(assumed) - 1] if assumed else said
@@ -157,11 +159,11 @@ def over_the_drain(view: DrainView) -> Html:
     )
 
 
-# The axis that the pictures share.
+# The axis that the charts share.
 
 
 def axis(marks: list[float], end: float) -> Html:
-    """The marks in words, above what they belong to."""
+    """Labels of the marks, above the bars."""
     said = (el("text", short(mark), x=at(mark, end), y="85%", text_anchor="middle") for mark in marks if mark)
     return el("svg", put(*said), role="img", aria_label=f"{duration(end)} in all")
 
@@ -174,19 +176,19 @@ def at(moment: float, end: float) -> str:
     return f"{100 * moment / end:.2f}%"
 
 
-# The run that takes the p50 as bars over time: for each node from its cordon to its last pod's end, and until it is
-# done; its tail ends when it is done in the run that takes the p95.
+# Gantt chart of the p50 run: for each node from its cordon to the end of its last pod, and until it is done. Its tail
+# ends when the node is done in the p95 run.
 
 
 NO_GROUP = "without a group"
-"""Where the name of a group of nodes stands."""
+"""Shown instead of the name of a node group."""
 
 MOST_BARS = 200
-"""Beyond these no picture tells anything: the nodes of one group that go in the same wave are one bar, then."""
+"""With more bars the chart is not readable: the nodes of one group and wave are then one bar."""
 
 
 class _Bars(NamedTuple):
-    """What goes together: seconds from the start, until the last of it is empty, and done; usually, and in the p95."""
+    """Nodes on one bar, in seconds from the start: begun, last node empty, last node done, and done in the p95 run."""
 
     name: str
     start_s: float
@@ -196,7 +198,7 @@ class _Bars(NamedTuple):
 
 
 def gantt(view: DrainView) -> Html:
-    """One row for each drained node, in order and by wave; nothing where the times are not estimated."""
+    """One row for each drained node, in order and by wave; empty where the times are not estimated."""
     targets = [target for target in view.targets if target.order and target.node.name in view.spans]
     if not targets:
         return Html("")
@@ -220,7 +222,7 @@ def gantt(view: DrainView) -> Html:
 
 
 def _together(bars: list[_Bars], members: Sequence[DrainTarget]) -> list[_Bars]:
-    """A row for each group of nodes, that which is begun first at the top."""
+    """One bar for each node group; the group that is begun first is at the top."""
     of_group: dict[str, list[_Bars]] = {}
     for bar, target in zip(bars, members, strict=True):
         of_group.setdefault(target.node.group or NO_GROUP, []).append(bar)
@@ -253,7 +255,7 @@ def colour(kind: str) -> Html:
 
 
 _WIDE = 1000
-"""The picture is as wide as the page lets it; the line is drawn on so many columns, and so high in percent."""
+"""Columns on which the line is drawn (the browser scales them to the page), and its limits in percent of the height."""
 _TOP, _BOTTOM = 15, 85
 
 _HEADROOM_KEY = (
@@ -262,7 +264,7 @@ _HEADROOM_KEY = (
 
 
 def over_time(view: DrainView) -> Html:
-    """One row for each budget that has a line, most rounds first; nothing where none has."""
+    """One row for each budget that has a line, most rounds first; empty where none has."""
     shown = sorted((h for h in view.budgets if h.over_time), key=lambda h: (-h.rounds, h.budget.key))
     if not shown:
         return Html("")
@@ -288,7 +290,7 @@ def _allowed(found: Headroom, end: float) -> str:
 
 
 def _points(found: Headroom, end: float) -> str:
-    """Steps from left to right: along until the next change, then up or down to it."""
+    """Points of the step line: horizontal until the next change, then vertical."""
     most = max(_most(found), 1)
     corners: list[str] = []
     y = 0.0

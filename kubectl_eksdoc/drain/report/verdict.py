@@ -1,4 +1,4 @@
-"""The plan in one paragraph, the words of its verdicts, and how the drain goes."""
+"""Summary of the plan in one paragraph, verdicts in words, the order of the drain, and the next steps."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _LEFT_WORDS = {
 
 def verdict(view: DrainView) -> str:
     """``12 nodes to drain: 7 can, 4 are skipped, 1 is refused. 131 evictions in 9 rounds. 5 blockers.``"""
-    # A plan of what is not so must say that first.
+    # A plan that rests on assumptions must name them first.
     policy = view.plan.policy
     given = [f"budget {key} allows {counted(count, 'disruption')}" for key, count in policy.assume_budgets]
     codes = sorted(policy.assume_fixed)
@@ -69,7 +69,7 @@ def verdict(view: DrainView) -> str:
 
 
 def left_by_verdict(view: DrainView) -> str:
-    """``41 pods are left: 24 stay (pod-daemonset 24), 3 are blocked (…).`` or "" when none is."""
+    """``41 pods left on these nodes: 24 stay (pod-daemonset 24), 3 are blocked (…).``, or "" without such pods."""
     if not view.left:
         return ""
     parts = []
@@ -85,7 +85,7 @@ def left_by_verdict(view: DrainView) -> str:
 
 
 def estimate_lines(view: DrainView) -> list[str]:
-    """What the time in the verdict rests on, what bounds it, and what would shorten it."""
+    """The basis of the estimated time, its bounds, and changes that would shorten it."""
     estimate = view.plan.estimate
     if not view.evictions:
         return []
@@ -109,7 +109,7 @@ def estimate_lines(view: DrainView) -> list[str]:
 
 
 def blocker_count(groups: tuple[Group, ...]) -> str:
-    """``5``, or ``5 on 38 objects`` where equal ones were put together."""
+    """``5``, or ``5 on 38 objects`` where equal findings are grouped."""
     objects = sum(len(group.findings) for group in groups)
     return str(len(groups)) + (f" on {objects} objects" if objects != len(groups) else "")
 
@@ -140,7 +140,7 @@ def _evictions(view: DrainView) -> str:
 
 
 def _time(view: DrainView) -> str:
-    """``, about 4m47s (p95 12m10s)``, and how much of it is assumed for new nodes."""
+    """``, about 4m47s (p95 12m10s)``, and the part that is assumed for new nodes."""
     estimate = view.plan.estimate
     if estimate is None:
         return ""
@@ -152,7 +152,7 @@ def _time(view: DrainView) -> str:
 
 
 def unmeasured(estimate: Estimate) -> str:
-    """Why p95 is far from p50."""
+    """Why p95 is far from p50: the workloads whose stop times were not measured."""
     unknown = estimate.workloads - estimate.measured
     if not unknown:
         return ""
@@ -177,7 +177,7 @@ def _blockers(view: DrainView) -> str:
 
 
 def _open(view: DrainView) -> str:
-    """What is unknown must not be read as fine, so the first paragraph says it too."""
+    """The number of unknown findings: an unknown is never a pass, so the summary names it."""
     accepted = view.plan.policy.accept_unknown
     codes = {f.code.name for f in view.unknowns}
     parts = []
@@ -188,7 +188,7 @@ def _open(view: DrainView) -> str:
     return f"{joined(parts)}." if parts else ""
 
 
-# How the drain goes, in a sentence or two: which order was chosen of those tried, and what joins meanwhile.
+# The order of the drain in one or two sentences: the chosen order, and the new nodes that join.
 
 
 _ORDERS = {
@@ -199,26 +199,26 @@ _ORDERS = {
     "zone": "nodes go zone by zone, in each the oldest first",
     "name": "nodes go in the order of their names",
 }
-"""What can be asked for (`policy.ORDERS`), in words."""
+"""The orders that can be requested (`policy.ORDERS`), in words."""
 
 _VARIED = "~"
-"""Stands in the name of an order that was tried behind that of the one it is a variation of."""
+"""Separates the name of an order from the number of its variation."""
 
 
 def course(view: DrainView) -> str:
-    """``18 orders were tried, the best is light: … 2 new nodes join first, …``, "" where there is nothing to say."""
+    """``18 orders were tried, the best is light: … 2 new nodes join first, …``, or ""."""
     if not any(target.order for target in view.targets):
         return ""
     return " ".join(text for text in (_order(view), joining(view)) if text)
 
 
 def ordered_by(view: DrainView) -> str:
-    """In which order the drained targets stand."""
+    """The order of the drained targets in the tables."""
     return "in the order of --order-file" if view.plan.policy.order_nodes else "in the order of the plan"
 
 
 def new_names(view: DrainView) -> str:
-    """What the names of nodes mean that are not there yet, "" where no pod lands on one."""
+    """What the names of future nodes mean, or "" where no replacement is placed on one."""
     if not any(eviction.lands_on.endswith(")") for eviction in view.evictions):
         return ""
     return "NODE (new) is the new node that takes the place of NODE, NODE (surge 1) one like it that joins first."
@@ -240,7 +240,7 @@ def _order(view: DrainView) -> str:
 
 
 def joining(view: DrainView) -> str:
-    """Which new nodes join meanwhile, "" where none does."""
+    """Which new nodes join during the drain, or ""."""
     surge = view.plan.policy.surge
     if surge is None:
         return ""
@@ -254,7 +254,7 @@ def joining(view: DrainView) -> str:
     return f"{replaced}: {generations} generations, a node begins when those its pods land on have joined."
 
 
-# What to do next, and before the first eviction; and what stands above the prompt of a run.
+# Next steps, also before the first eviction, and texts above the confirmation prompt of a run.
 
 
 _MOST_NODES = 5
@@ -286,7 +286,7 @@ def answer(view: DrainView, look: Look, where: str = "above") -> str:
 
 
 def steps(view: DrainView) -> tuple[NextStep, ...]:
-    """Those that are true of this plan, in the order in which one would take them."""
+    """The steps that apply to this plan, in the order in which a user would take them."""
     found = []
     if len(view.targets) > 1 and view.drained:
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
@@ -306,7 +306,7 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
 
 
 def first_step(view: DrainView) -> NextStep | None:
-    """Doing it, where that can be done."""
+    """Running the plan if that is possible, or else the first of `next_steps`."""
     found = steps(view)
     return next((each for each in found if each.text.startswith(DO_IT)), found[0] if found else None)
 
@@ -324,7 +324,7 @@ def _can(total: int, verdicts: Counter[TargetVerdict]) -> str:
 
 
 def _allowing(view: DrainView) -> Iterable[NextStep]:
-    """The flags that take a blocker away, and which nodes nothing else keeps."""
+    """The flags that remove a blocker, and the nodes that have no other blocker."""
     for code, flag, text in FLAGS:
         if view.options.get(flag) or all(f.code.name != code for f in view.blockers):
             continue
@@ -346,7 +346,7 @@ def _partly(view: DrainView) -> Iterable[NextStep]:
         yield NextStep(text, again(view, "--partial"))
 
 
-# What becomes of the targets that are not drained: they are cordoned too, so that no replacement is scheduled there.
+# Targets that are not drained are cordoned too, so that no replacement is scheduled there.
 
 
 NO_RE_EVICTIONS = "all targets are cordoned before the first eviction"
@@ -359,7 +359,7 @@ _MOST_SKIPPED = 6
 
 
 def skipped_briefly(view: DrainView) -> str:
-    """``blue-6 (budget-never-allows +2), blue-7 (pod-unmanaged)``, "" where none is skipped."""
+    """``blue-6 (budget-never-allows +2), blue-7 (pod-unmanaged)``, or "" where no target is skipped."""
     left_out, named = view.undrained, []
     for target in left_out[:_MOST_SKIPPED]:
         first, *others = view.codes_on(target) or [target.verdict.value]
@@ -369,15 +369,15 @@ def skipped_briefly(view: DrainView) -> str:
 
 
 def how_skipped(view: DrainView) -> str:
-    """``cordon only``, ``not cordoned``, ``cordon only for 2 of 3``: what a run does with the targets that it does not
-    drain, said before it does."""
+    """``cordon only``, ``not cordoned``, ``cordon only for 2 of 3``: what a run will do with targets that are not
+    drained."""
     cordoned, total = sum(target.cordon_only for target in view.undrained), len(view.undrained)
     some = f" for {cordoned} of {total}" if cordoned < total else ""
     return f"cordon only{some}" if cordoned else "not cordoned"
 
 
 def not_drained(view: DrainView) -> str:
-    """What becomes of the targets that are not drained, behind "Targets that are not drained"."""
+    """What a run does with targets that are not drained; follows "Targets that are not drained"."""
     if view.plan.open_targets:
         return ", not cordoned: evicted pods can go there"
     if view.plan.cordoned_only:
@@ -385,22 +385,22 @@ def not_drained(view: DrainView) -> str:
     return ""
 
 
-# What stands directly above the prompt: all of the plan that whoever types has to know, on less than half a screen.
+# The text above the confirmation prompt: what the user has to know, on less than half a screen.
 
 
 MOST_LINES = 12
-"""So that it and the prompt are seen together wherever the terminal is no window of a few lines."""
+"""So that the text and the prompt are visible together except on terminals of very few lines."""
 
 _MOST_IN_A_ROW = 6
 _MOST_PAST = 3
 _LONG = ("skipped", "guards")
-"""They may take two lines."""
+"""Rows that may take two lines."""
 
 _BALANCERS = "pods that stay there are still targets of load balancers: a cordon changes nothing"
 
 
 def confirmation(view: DrainView, look: Look, guards: Sequence[str], rollback: str) -> str:
-    """`guards`: when the run holds or stops by itself, each in words; `rollback`: the command that takes it back."""
+    """`guards`: when the run holds or stops by itself, in words; `rollback`: the command that undoes the cordons."""
     drained = view.drained
     skipped, how = skipped_briefly(view), how_skipped(view)
     onto = listing((target.node.name for target in view.plan.open_targets), 3, look)
@@ -414,7 +414,7 @@ def confirmation(view: DrainView, look: Look, guards: Sequence[str], rollback: s
         ("nodes", f"{len(drained)} of {len(view.targets)}: {listing(drained, _MOST_IN_A_ROW, look)}"),
         ("evictions", f"{len(view.evictions) - len(past)} in {counted(view.plan.rounds, 'round')}"),
         ("past budget", past and f"{listing(past, _MOST_PAST, look)} {'is' if len(past) == 1 else 'are'} deleted"),
-        # What is done with them stands before what may be cut.
+        # The cordon text comes before names that may be cut.
         ("skipped", skipped and f"{len(view.undrained)}, {how}: {skipped}"),
         ("", _BALANCERS if view.plan.cordoned_only else twice),
         ("time", time),
@@ -441,7 +441,7 @@ def _row(name: str, text: str, look: Look) -> list[str]:
 
 
 def _budgets(view: DrainView, look: Look) -> str:
-    """Those that let pods go a part at a time: at their limit for as long as the run lasts."""
+    """The budgets that limit how many pods are evicted at a time: they are at their limit throughout the run."""
     limited = [
         each for each in view.budgets if each.to_evict > each.per_round and each.verdict is not BudgetVerdict.FITS
     ]

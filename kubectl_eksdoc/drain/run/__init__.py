@@ -1,6 +1,6 @@
-"""A drain that is under way, as a state machine: what was seen and answered goes in, what is to be done comes out. Also
-an add-on's update that is.
+"""State machine of a running drain: observations and responses go in, actions come out. Also the state of a running
+add-on update.
 
-Belongs here: what to make of every answer, who may go next, when a node is done, when to stop, what is journaled.
-Never here: a network, a clock, a thread; how long to sleep (it is said until when to wait).
+Belongs here: the meaning of every response, eviction order, when a node is drained, when to stop, what is journaled.
+Never here: network, clock, threads, sleeping (the caller is told until when to wait).
 """

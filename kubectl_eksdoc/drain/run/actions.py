@@ -1,4 +1,5 @@
-"""What is to be done now for nodes about which something is new: cordon them, evict from them, look again."""
+"""Actions of a running drain for nodes that changed: cordon, evict, exclude from load balancers, list pods and attached
+volumes."""
 
 from __future__ import annotations
 
@@ -24,19 +25,19 @@ from .pod_evictions import ObservedState, PodPursuit, PodStep
 from .stall_timeouts import AGAIN_S, TRIES, SameNames, Stopping, TryResult, came_of, said_of
 from .state import APART_S, THE_RUN, DrainedNode, DrainRunState, NodePhase
 
-# Which nodes load balancers send to, and whether one of them can be left out without anything being cut off.
+# Traffic of load balancers that target nodes: whether a node can be excluded without a pod losing its traffic.
 
 
 _NEEDED = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 
 
 def unread(cluster: Cluster) -> str:
-    """What would have to be known and is not, as a clause; "" if all is."""
+    """Return the resources that are required but could not be read, as a clause; "" if all were read."""
     return "; ".join(f"{read.resource.full_name}: {read.detail}" for read in cluster.unread(*_NEEDED))
 
 
 def behind_nodes(cluster: Cluster) -> tuple[Service, ...]:
-    """The Services whose load balancers send to nodes, not straight to pods, by what is known of them."""
+    """Return the Services whose load balancers target nodes (instance targets), not pods, as far as is known."""
     bound = {f"{each.namespace}/{each.service}": each.target_type for each in cluster.target_group_bindings}
     found = []
     for service in cluster.services:
@@ -47,7 +48,8 @@ def behind_nodes(cluster: Cluster) -> tuple[Service, ...]:
 
 
 class Balancers:
-    """Mutable: follows the pods of those of `services` (of `behind_nodes`) to which a node sends only its own."""
+    """Mutable: tracks the pods of those `services` (of `node_target_services`) to which a node forwards only to its own
+    pods (externalTrafficPolicy Local)."""
 
     def __init__(self, services: Sequence[Service], seen: ObservedState) -> None:
         self._seen = seen
@@ -68,16 +70,17 @@ class Balancers:
                     self._follow(pod)
 
     def leaves_out(self, node: str) -> bool:
-        """Whether nothing is sent to it, or it is not there."""
+        """Whether load balancers send nothing to the node, or it does not exist."""
         there = self._seen.nodes.get(node)
         return there is None or EXCLUDED_FROM_BALANCERS in there.labels
 
     def cut_off(self, node: str, staying: Collection[str]) -> set[str]:
-        """UIDs of pods that would get nothing any more though they have yet to go; `staying` are those that do not."""
+        """Return the UIDs of pods on the node that would lose their traffic although they are not evicted yet;
+        `staying` are pods that the drain does not evict."""
         return {pod.uid for key in self._keys for pod in self._ready(key) if pod.node == node} - set(staying)
 
     def why_not(self, node: str) -> str:
-        """Why it must not be left out just now, as a clause; "" if it may be."""
+        """Return why the node must not be excluded now, as a clause; "" if it may be."""
         others = {each.name for each in self._seen.nodes.values() if each.name != node and takes_traffic(each)}
         if not others:
             return "no other node is there to take it that is Ready and not cordoned"
@@ -107,20 +110,21 @@ class Balancers:
 
 
 def takes_traffic(node: Node) -> bool:
-    """Whether load balancers may go on to send to it while others are left out."""
+    """Whether load balancers can continue to send traffic to the node while others are excluded."""
     if node.ready != "True" or node.unschedulable or node.deletion_at is not None or foreign_drain(node):
         return False
     return EXCLUDED_FROM_BALANCERS not in node.labels and node.owner is not NodeOwner.FARGATE
 
 
-# Nodes are taken from load balancers before their pods go: when, and which evictions wait for it.
+# Exclusion of nodes from load balancers before their pods are evicted.
 #
-# A node is left out before its first eviction; but where a Service has no other way to a pod than its own node, only
-# with the eviction of the last such pod there, or more of them would be cut off at once than any budget allows.
+# A node is excluded before its first eviction. Exception: if a Service reaches a pod only through the pod's own node,
+# the node is excluded with the eviction of the last such pod on it; otherwise more pods would lose their traffic at
+# once than a budget allows.
 
 
 class _Exclusion:
-    """Mutable: of one node. `asked`: an act is under way; `over`: nothing is asked for any more."""
+    """Mutable: the exclusion of one node. `pending`: a request is in flight; `finished`: no further request is sent."""
 
     __slots__ = ("asked", "not_before_s", "over", "tries")
 
@@ -131,7 +135,7 @@ class _Exclusion:
 
 
 class Excluding:
-    """Mutable. Pursuits that were chosen wait here until their node's answer has come."""
+    """Mutable. Evictions that were selected wait here until the exclusion of their node is answered."""
 
     def __init__(self, board: DrainRunState) -> None:
         self._board = board
@@ -147,14 +151,15 @@ class Excluding:
         self._balancers.take(news)
 
     def say_what_is_unknown(self, now_s: float) -> None:
-        """Once."""
+        """Warn once about resources that could not be read."""
         if self._untold:
             why = f"whether load balancers send to the nodes is not known ({self._untold}): where they do, they are"
             self._board.tell(now_s, Happened.WARNED, THE_RUN, why=f"{why} not taken from them before their pods go")
             self._untold = ""
 
     def first(self, node: DrainedNode, pursuit: PodPursuit, now_s: float) -> list[Exclude] | None:
-        """What is to be done before this pod, which was chosen, is asked for: it is held until then. None: nothing."""
+        """Return the requests that must precede the eviction of this selected pod; the eviction is held until they are
+        answered. None: evict at once."""
         if self._is_done(node):
             return None
         state = self._nodes[node.name]
@@ -167,7 +172,7 @@ class Excluding:
         return list(self._ask(node, now_s))
 
     def last(self, node: DrainedNode, now_s: float) -> Iterator[Exclude]:
-        """What is to be done for a node that has none to evict any more."""
+        """Yield the requests for a node that has no pods left to evict."""
         if self._is_done(node) or self._balancers.cut_off(node.name, node.stays):
             return
         state = self._nodes[node.name]
@@ -178,21 +183,21 @@ class Excluding:
             yield from self._ask(node, now_s)
 
     def again(self, node: DrainedNode, now_s: float) -> Iterator[Exclude]:
-        """What was not answered well is asked for again."""
+        """Yield the request again after a failed response."""
         if self._held.get(node.name):
             yield from self._ask(node, now_s)
 
     def freed(self, node: str) -> list[PodPursuit]:
-        """Those that were held and need not wait any more."""
+        """Return the held evictions that need not wait any longer."""
         return self._held.pop(node, []) if self._nodes[node].over else []
 
     def dropped(self) -> list[PodPursuit]:
-        """All that are held: none of them must be asked for any more."""
+        """Return and forget all held evictions: none of them may be requested any more."""
         held, self._held = self._held, defaultdict(list)
         return [pursuit for each in held.values() for pursuit in each]
 
     def next_s(self, node: str, now_s: float) -> float:
-        """When it is asked for again; infinity where it is not, or only waits to be let."""
+        """When the request is sent again; infinity if it is not, or only waits for permission."""
         state = self._nodes.get(node)
         if state is None or state.asked or state.over or state.not_before_s <= now_s:
             return inf
@@ -235,30 +240,31 @@ class Excluding:
             self._board.tell(now_s, Happened.WARNED, THE_RUN, why=f"nodes are not taken from load balancers: {said}")
 
 
-# The volumes of the pods that were evicted from a node: it is not done before they are detached from it.
+# Volumes of evicted pods: a node is drained only when they are detached from it.
 #
-# An EBS volume is on one node at a time: until it is off this one its pod starts nowhere else, and a machine that is
-# terminated with it still attached keeps it for minutes. Volumes of pods that stay are none of a drain's business.
+# An EBS volume is attached to one node at a time: until it is detached, its pod starts on no other node, and an
+# instance that is terminated with the volume still attached delays that by minutes. Volumes of pods that stay are not
+# waited for.
 
 
 FORCED_S = 360.0
-"""After so long the attach-detach controller takes a volume off a node by force, be it still mounted there
+"""After this time the attach-detach controller detaches a volume by force even if it is still mounted
 (ReconcilerMaxWaitForUnmountDuration, pkg/controller/volume/attachdetach/attach_detach_controller.go)."""
 
 
 class VolumeDetaching:
-    """Mutable. Asked of nodes that were found empty as often as they have to be."""
+    """Mutable. Asks for the attached volumes of empty nodes as often as necessary."""
 
     def __init__(self, board: DrainRunState) -> None:
         self._board = board
         cluster = board.seen.first
         self._volumes = {claim.key: claim.volume for claim in cluster.claims if claim.volume}
         self._unread = "; ".join(read.detail for read in cluster.unread(kinds.CLAIMS))
-        self._waited: dict[str, set[str]] = {}  # by node, the volumes that were to be detached when it was asked last
+        self._waited: dict[str, set[str]] = {}  # by node, the volumes to be detached, as of the last request
         self._off = False
 
     def begin(self, node: DrainedNode, left: Sequence[Pod], now_s: float) -> bool:
-        """Whether there is something to wait for; `left` are the pods that are on it now."""
+        """Whether there are volumes to wait for; `remaining_pods` are the pods that are on the node now."""
         gone = [pursuit.pod for pursuit in node.pursuits.values() if pursuit.step is PodStep.GONE]
         if self._unread and any(_claims(pod) for pod in gone):
             self._give_up(f"persistentvolumeclaims: {self._unread}", now_s)
@@ -279,7 +285,7 @@ class VolumeDetaching:
             self._waited[node.name] &= set(news.volumes)
 
     def look(self, node: DrainedNode, now_s: float) -> None:
-        """Whether the waiting is over."""
+        """End the wait if the volumes are detached, or after the timeout."""
         if node.phase is not NodePhase.DETACHING:
             return
         volumes = self._waited[node.name]
@@ -292,7 +298,7 @@ class VolumeDetaching:
         self._board.tell(now_s, Happened.DONE, node.name)
 
     def is_due(self, node: DrainedNode, now_s: float) -> bool:
-        """Whether it is time to ask what is attached to it."""
+        """Whether it is time to list the attached volumes again."""
         return node.phase is NodePhase.DETACHING and not node.asked and now_s >= node.looked_s + APART_S
 
     def next_s(self, node: DrainedNode) -> float:
@@ -317,7 +323,7 @@ def _claims(pod: Pod) -> list[str]:
 
 
 class NodeActions:
-    """Mutable by its parts. `grace_s`: how long pods get to stop, None for each its own."""
+    """Mutable by its parts. `grace_s`: grace period of the evicted pods, None for each pod's own."""
 
     def __init__(
         self,
@@ -339,8 +345,8 @@ class NodeActions:
         self._same_names = SameNames(board)
 
     def acts(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
-        """In this order: all cordons, then evictions in the plan's order, with what comes before each, then what is
-        looked at."""
+        """Yield actions in this order: all cordons, then evictions in the plan's order, each after what must precede
+        it, then reads."""
         if self._brakes.stopped:
             self._drop(self._excluding.dropped(), now_s)
         elif not self._brakes.is_paused:
@@ -375,7 +381,8 @@ class NodeActions:
                 yield Cordon(node.name, node.target.node.uid, over, skipped=not node.target.order)
 
     def _held(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
-        """What waited until load balancers leave its node out, and what is still to be done for that."""
+        """Yield evictions that waited until their node was excluded from load balancers, and further exclusion
+        requests."""
         for node in nodes:
             freed = self._excluding.freed(node.name)
             if node.phase is NodePhase.ACTIVE:
@@ -390,7 +397,7 @@ class NodeActions:
                 yield from self._excluding.last(node, now_s)
 
     def _drop(self, pursuits: Sequence[PodPursuit], now_s: float) -> None:
-        """They were chosen, and are not asked for after all."""
+        """Return selected evictions to the waiting state: they are not requested now."""
         for pursuit in pursuits:
             if pursuit.step is PodStep.ASKED:
                 pursuit.to(PodStep.WAITING, now_s)
@@ -405,21 +412,21 @@ class NodeActions:
             if before is None:
                 yield act_for(pursuit.eviction, self._grace_s)
             else:
-                self._asking.ledger.take(pursuit.eviction, inf)  # its places are taken until it is sent, however late
+                self._asking.ledger.take(pursuit.eviction, inf)  # its slots are reserved until it is sent, however late
                 yield from before
         for pursuit in waiting:
             if pursuit.step is PodStep.WAITING:
                 self._give_up(pursuit, now_s)
 
     def _is_left(self, pursuit: PodPursuit, now_s: float) -> bool:
-        """Whether nothing is asked of it now: it may still end by itself, or must do that."""
+        """Whether the pod is not evicted now: it may still finish by itself, or must."""
         if pursuit.spared and not pursuit.may_finish(now_s):
             waited = duration(pursuit.eviction.manner.waits_s)
             self._keep(pursuit, f"it did not finish within {waited}, and its Job would fail", now_s)
         return pursuit.spared or pursuit.may_finish(now_s)
 
     def _give_up(self, pursuit: PodPursuit, now_s: float) -> None:
-        """Once it was refused for too long, and nothing moved; its node is left alone then."""
+        """Give up a pod that was refused for too long without any change; its node is left alone then."""
         self._same_names.look(pursuit.eviction.budget, now_s)
         ends_s = self._asking.patience.ends_s(pursuit, now_s)
         if now_s < ends_s:

@@ -1,8 +1,8 @@
-"""What to make of each answer to an eviction: the pod leaves, has to wait, or nobody knows yet.
+"""Meaning of each response to an eviction: the pod goes, has to wait, or its state is unknown.
 
-Source: facts of pkg/registry/core/pod/storage/eviction.go and its callers, Kubernetes v1.36: success is 201, an empty
-budget is 429 with a cause, 429 without one is throttling, a write conflict of the budget surfaces as 409, and after a
-5xx or a lost connection the eviction may have been counted, and the pod deleted, or not.
+Source: pkg/registry/core/pod/storage/eviction.go and its callers, Kubernetes v1.36: success is 201, an exhausted budget
+is 429 with a cause, 429 without a cause is throttling, a write conflict of the budget surfaces as 409, and after a 5xx
+or a lost connection the eviction may have been counted, and the pod deleted, or not.
 """
 
 from __future__ import annotations
@@ -24,51 +24,51 @@ from ..policy import Means
 from .events import Happened
 
 SOON_S = 1.0
-"""What others were faster at (a conflict) is asked for again after this."""
+"""Delay before the retry after a conflict with another writer."""
 
 SLOWLY_S = 30.0
-"""What a webhook or a controller that is behind refuses is asked for again after this."""
+"""Delay before the retry after a refusal by a webhook or by a controller that is behind."""
 
 TERMINATING_S = 5.0
-"""What somebody is at work on (a namespace that is being deleted, a live migration) is asked for again after this."""
+"""Delay before the retry while an operation is in progress (a namespace that is being deleted, a live migration)."""
 
 REFUSED_WHO_S = 10.0
-"""What is refused for who asks is asked for again after this: an authorizer may be away for a moment, an access entry
-that somebody changes takes seconds, and credentials are made anew meanwhile."""
+"""Delay before the retry after a refusal of the caller (401, 403): an authorizer may be unavailable for a moment, a
+changed access entry takes seconds, and credentials are renewed meanwhile."""
 
 
 class Next(Enum):
-    """What follows an answer."""
+    """The next step after a response."""
 
-    LEAVES = "leaves"  # accepted; believed when the pod is seen leaving, gone or replaced
-    GONE = "gone"  # it is not there any more, or another pod has its name
-    BUDGET = "budget"  # until its budget says something new: that is watched, not polled
-    AGAIN = "again"  # after a time
-    LOOK = "look"  # nobody knows whether it was done: look at the pod and its budget first
-    NEVER = "never"  # not until somebody changes something
+    LEAVES = "leaves"  # accepted; confirmed when the pod is observed stopping, gone or replaced
+    GONE = "gone"  # the pod does not exist any more, or another pod has its name
+    BUDGET = "budget"  # wait for a change of its budget (watched, not polled)
+    AGAIN = "again"  # retry after a time
+    LOOK = "look"  # unknown whether it was done: read the pod and its budget first
+    NEVER = "never"  # not until a user changes something
 
 
 class RunTrouble(Enum):
-    """What stands in the way, as users and programs are told."""
+    """The obstacle, as reported to users and programs."""
 
     NONE = "none"
     BUDGET = "budget"
-    BUDGET_BEHIND = "budget-behind"  # its controller has not seen its spec, or too many evictions
+    BUDGET_BEHIND = "budget-behind"  # its controller has not observed its spec, or there are too many evictions
     CONTENTION = "contention"
     THROTTLED = "throttled"
     DENIED = "denied"  # an admission webhook or policy
     WEBHOOK_DOWN = "webhook-down"
-    SWALLOWED = "swallowed"  # accepted, and nothing happened
-    NAMESPACE = "namespace"  # it is being deleted
+    SWALLOWED = "swallowed"  # accepted without effect
+    NAMESPACE = "namespace"  # the namespace is being deleted
     SEVERAL_BUDGETS = "several-budgets"
     RIGHT = "right"
-    CREDENTIALS = "credentials"  # nobody is known by those that were sent
-    REQUEST = "request"  # it was refused as malformed: a bug of ours
+    CREDENTIALS = "credentials"  # the server does not accept them
+    REQUEST = "request"  # refused as malformed: a bug of this tool
     SERVER = "server"
 
 
 class Reading(NamedTuple):
-    """`after_s` seconds at least until it is asked for again; `said`: the server's words."""
+    """`retry_after_s`: minimum seconds until the next request; `message`: the server's message."""
 
     next: Next
     trouble: RunTrouble = RunTrouble.NONE
@@ -77,13 +77,13 @@ class Reading(NamedTuple):
 
 
 def read(answer: ApiStatus | LostAnswer) -> Reading:
-    """What an answer to the eviction of one pod, by its UID, means."""
+    """Interpret a response to the eviction of one pod, by its UID."""
     if isinstance(answer, LostAnswer):
         return Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, answer.said)
     by_code = {401: _unknown_user, 403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _failed}
     if 200 <= answer.code < 300:
         return Reading(Next.LEAVES)
-    if by_admission(answer.message):  # with whatever code it likes: 404 and 409, too
+    if by_admission(answer.message):  # with any code, including 404 and 409
         after_s = TERMINATING_S if answer.code == 429 else SLOWLY_S
         return Reading(Next.AGAIN, RunTrouble.DENIED, max(_retry_s(answer), after_s), answer.message)
     if answer.code in by_code:
@@ -94,14 +94,15 @@ def read(answer: ApiStatus | LostAnswer) -> Reading:
 
 
 def _unknown_user(answer: ApiStatus) -> Reading:
-    """Newer credentials were tried already: whoever checks them may be away, or somebody changes who is let in."""
+    """Newer credentials were tried already: the authenticator may be unavailable, or an access entry is being
+    changed."""
     said = f"the server does not accept the credentials: {answer.message}"
     return Reading(Next.AGAIN, RunTrouble.CREDENTIALS, REFUSED_WHO_S, said)
 
 
 def _forbidden(answer: ApiStatus) -> Reading:
-    """An authorizer's no has its own words (apiserver, endpoints/handlers/responsewriters/errors.go, forbiddenMessage);
-    all others are some admission plugin's."""
+    """An authorizer's refusal has its own text (apiserver, endpoints/handlers/responsewriters/errors.go,
+    forbiddenMessage); all others come from admission plugins."""
     said = answer.message
     if _has_cause(answer, "NamespaceTerminating"):
         return Reading(Next.AGAIN, RunTrouble.NAMESPACE, TERMINATING_S, said)
@@ -113,7 +114,7 @@ def _forbidden(answer: ApiStatus) -> Reading:
 
 
 def _not_found(answer: ApiStatus) -> Reading:
-    """The budget may be what was not found: it was deleted while the server tried again."""
+    """The missing object may be the budget: it was deleted while the server retried."""
     kind = answer.details.kind if answer.details is not None else ""
     if kind == "poddisruptionbudgets":
         return Reading(Next.AGAIN, RunTrouble.CONTENTION, 0.0, answer.message)
@@ -121,7 +122,7 @@ def _not_found(answer: ApiStatus) -> Reading:
 
 
 def _conflict(answer: ApiStatus) -> Reading:
-    if "UID in the precondition" in answer.message or "UID in precondition" in answer.message:  # handler's, or store's
+    if "UID in the precondition" in answer.message or "UID in precondition" in answer.message:  # handler or store
         return Reading(Next.GONE, said=answer.message)
     return Reading(Next.AGAIN, RunTrouble.CONTENTION, SOON_S, answer.message)
 
@@ -148,7 +149,8 @@ def _unknown(answer: ApiStatus) -> Reading:
 
 
 def by_admission(said: str) -> bool:
-    """A webhook's or a policy's no (apiserver, plugin/webhook/errors/statuserror.go, plugin/policy/validating)."""
+    """Whether a webhook or an admission policy denied the request (apiserver, plugin/webhook/errors/statuserror.go,
+    plugin/policy/validating)."""
     return ("admission webhook" in said or "ValidatingAdmissionPolicy" in said) and "denied" in said
 
 
@@ -161,32 +163,35 @@ def _has_cause(answer: ApiStatus, reason: str) -> bool:
 
 
 def _cause(answer: ApiStatus) -> str:
-    """The cause says which budget, and how far it is off; the message only that one is in the way."""
+    """Return the message of the cause, which names the budget and its numbers; the status message only says that a
+    budget refused."""
     causes = answer.details.causes if answer.details is not None else ()
     return next((cause.message for cause in causes if cause.reason == "DisruptionBudget"), answer.message)
 
 
-# Answers that are errors: whether it is the server that fails, or only what is asked of it for one pod or node.
+# Error rate of responses: whether the server itself fails, or only the request for one pod or node.
 #
-# That it is one pod's or node's matter is told by what was answered of the others last. While the server fails nothing
-# more is asked for, for a time; the first answer after that decides whether it fails still, as a circuit breaker does.
+# The latest responses for other pods or nodes decide that. While the server fails, no more requests are sent for a
+# time; the first response after that decides whether it still fails, like a circuit breaker.
 
 
 ANSWERS = 20
-"""So many of the latest answers, and of the latest pods or nodes, are looked at; of answers half of it at least."""
+"""Number of the latest responses, and of the latest pods or nodes, that count; at least half as many responses are
+needed."""
 
 ERRORS = 0.5
-"""With a greater share of errors among both the server fails, until `ERRORS_S` after the last of them."""
+"""With a greater share of errors among both, the server counts as failing, until `ERROR_PAUSE_S` after the last
+error."""
 
 ERRORS_S = 30.0
 
 
 class Errors:
-    """Mutable: of one kind of requests, which other kinds say nothing about."""
+    """Mutable: the errors of one kind of requests; other kinds are counted separately."""
 
     def __init__(self) -> None:
         self._answers: deque[bool] = deque(maxlen=ANSWERS)  # whether each was an error
-        self._subjects: dict[str, bool] = {}  # whether the last answer of each was, those answered last at the end
+        self._subjects: dict[str, bool] = {}  # whether the last response for each was an error, the latest at the end
         self._last_s = -inf
         self._since_s: float | None = None
         self.said = ""
@@ -208,15 +213,15 @@ class Errors:
             self._since_s = now_s
 
     def failing(self, now_s: float) -> bool:
-        """Whether nothing more should be asked for now."""
+        """Whether no more requests should be sent now."""
         return self._since_s is not None and now_s - self._last_s < ERRORS_S
 
     def fails_for(self, so_long_s: float, now_s: float) -> bool:
-        """Whether it does, and whatever was tried since has failed."""
+        """Whether the server has been failing for this long, and every request since has failed."""
         return self._since_s is not None and self.failing(now_s) and now_s - self._since_s >= so_long_s
 
     def next_s(self, so_long_s: float, now_s: float) -> Iterator[float]:
-        """When `failing` or `fails_for` may change though nothing is answered."""
+        """Yield when `is_failing` or `is_failing_for` may change without a response."""
         if self._since_s is not None and self.failing(now_s):
             times = (self._last_s + ERRORS_S, self._since_s + so_long_s)
             yield from (each for each in times if each > now_s)
@@ -226,7 +231,7 @@ class Errors:
         return f"{sum(self._answers)} of the last {len(self._answers)} answers are errors of the server"
 
     def _are_general(self) -> bool:
-        """More than one pod or node has them, and most of those that were answered last."""
+        """Whether more than one pod or node has errors, and most of those with recent responses."""
         if sum(self._answers) <= ERRORS * max(len(self._answers), ANSWERS / 2):
             return False
         failed = sum(self._subjects.values())
@@ -239,8 +244,8 @@ class Errors:
 
 
 def error_of(answer: ApiStatus | LostAnswer) -> str:
-    """What it says where it is none of the pod or node that was asked for; "" where it is, or it was done. Credentials
-    that are not accepted (401) are nobody's either."""
+    """Return the error message if the failure is the server's, not the pod's or node's; "" otherwise, or on success.
+    Credentials that are not accepted (401) count as the server's."""
     if isinstance(answer, LostAnswer):
         return answer.said or "no answer"
     if answer.code >= 500 or answer.code == 401:
@@ -248,7 +253,7 @@ def error_of(answer: ApiStatus | LostAnswer) -> str:
     return ""
 
 
-# By what a pod is asked to go, and what the answers to that mean where it is no eviction.
+# Requests that remove a pod, and the meaning of responses to requests other than evictions.
 
 
 ACCEPTED: Mapping[Means, Happened] = {
@@ -259,7 +264,7 @@ ACCEPTED: Mapping[Means, Happened] = {
 
 
 def act_for(eviction: Eviction, grace_s: int | None) -> OfPod:
-    """`grace_s`: how long pods get to stop, None for each its own."""
+    """Return the request for an eviction. `grace_s`: grace period, None for the pod's own."""
     pod, manner = eviction.pod, eviction.manner
     assert manner.means is not Means.PATIENCE, "it is never asked for"
     if manner.restarts is not None:
@@ -269,7 +274,8 @@ def act_for(eviction: Eviction, grace_s: int | None) -> OfPod:
 
 
 def meaning(act: OfPod, answer: ApiStatus | LostAnswer) -> Reading:
-    """What an answer means for the pod. One whose workload is gone, or another by now, is waited for: it goes too."""
+    """Interpret a response for the pod. If its workload is gone, or was replaced, the pod is waited for: it goes
+    too."""
     reading = read(answer)
     if isinstance(act, Restart) and reading.next is Next.GONE:
         return Reading(Next.LEAVES, said=reading.said)
@@ -277,7 +283,7 @@ def meaning(act: OfPod, answer: ApiStatus | LostAnswer) -> Reading:
 
 
 def right_for(eviction: Eviction) -> str:
-    """What RBAC calls the right by which this pod is asked to go."""
+    """Return the RBAC permission that the removal of this pod needs."""
     return f"{_RIGHTS[eviction.manner.means]} in namespace {eviction.pod.namespace}"
 
 
@@ -289,5 +295,5 @@ _RIGHTS: Mapping[Means, str] = {
 
 
 def made_for(replica_set: ControllerOwner) -> str:
-    """The Deployment for which a ReplicaSet was made: it has its name, and a hash of its template behind it."""
+    """Return the name of the Deployment that created a ReplicaSet, whose name adds a hash of the pod template."""
     return replica_set.name.rpartition("-")[0]

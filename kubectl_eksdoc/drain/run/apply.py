@@ -1,4 +1,4 @@
-"""A run on the live cluster: its lock, its journal in two places, and the field on which it acts."""
+"""Opens a run on the live cluster: its lock, its journal in two places, and the backend that performs its actions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def open_run_journal(
     sender: ApiWriter, keeping: JournalLocation, clock: Clock | None = None
 ) -> tuple[RunJournal, Lock]:
-    """The journal of a run, to be begun or adopted when the lock is taken.
+    """Return the journal of a run, to be started or adopted once the lock is acquired.
 
     Raises:
         JournalError: there is no folder for it.
@@ -44,7 +44,7 @@ def open_run_journal(
     from .journals import RunJournal
 
     clock = clock or real_clock()
-    writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
+    writer = secrets.token_hex(3)  # in a container every process may have PID 1 on the same host
     holder = f"{keeping.who}@{keeping.host}/{os.getpid()}/{keeping.run}/{writer}"
     lock = Lock(sender, keeping.namespace, holder, clock)
     folder = runs_folder(keeping.environ, keeping.home)
@@ -55,8 +55,8 @@ def open_run_journal(
 
 @frozen
 class RunEdges:
-    """What a run has of the world while it is open: the lock is ours and kept alive. `wanted` is what others ask of
-    the run: a word of `RunPhase` and who, or two empty texts."""
+    """The open connections of a run: the lock is held and renewed. `requested_phase` returns what other clients request
+    of the run: a value of `RunPhase` and the requester, or two empty strings."""
 
     field: Field
     journal: RunJournal
@@ -69,10 +69,10 @@ class RunEdges:
 def open_run(
     connection: Connection, keeping: JournalLocation, wait_s: float = 0.0, hooks: Hooks = Hooks()
 ) -> Iterator[RunEdges]:
-    """`wait_s`: so long another one's lock is waited for.
+    """Acquire the lock and open the run. `wait_s`: how long to wait for a lock that another client holds.
 
     Raises:
-        Locked: somebody else drains this cluster.
+        Locked: another client drains this cluster.
         JournalError: there is no folder for the journal.
         ConfigError, UsageError, Unreachable, Unauthorized, Forbidden
     """
@@ -102,7 +102,7 @@ OpenRun = Callable[["Connection", JournalLocation, float, Hooks], AbstractContex
 
 
 class HastenedClock:
-    """From when it is made on, which is `begin` by it, `speed` seconds pass in one of `clock`."""
+    """A clock that starts at `start` and runs `speed` times as fast as `clock`."""
 
     def __init__(self, clock: DrainClock, speed: float, begin: datetime) -> None:
         self._clock = clock
@@ -136,7 +136,8 @@ class HastenedField:
 
 
 def hastened(open_run: OpenRun, clock: HastenedClock, speed: float) -> OpenRun:
-    """The lock is kept alive in our own time: who else would hold it lives in that."""
+    """Return an `open_run` whose clock and waits are accelerated. The lock is renewed in real time, because other
+    clients live in that."""
 
     @contextmanager
     def opened(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:

@@ -1,11 +1,11 @@
-"""A drain that is under way: everything that can be done now, of everything that was seen.
+"""Engine of a running drain: decides all actions from the observed state.
 
-All targets are cordoned first, those that are not drained too, and a node is begun when all were seen cordoned, when
-its wave has come and when the new nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its
-limits have room; what a budget refuses waits for a word of that budget, nothing is polled (`actions`,
-`eviction_requests`). For
-pods that come to a node meanwhile a new plan is wanted (`other_drains`). A node is done when it was listed empty twice
-(`observed`, `answers`). It decides, and does nothing itself.
+All targets are cordoned first, including those that are not drained. A node is started when all targets were observed
+cordoned, its wave is next, and the new nodes that it needs have joined (`guards.WaveGate`). On started nodes a pod is
+evicted when its limits have room; after a refusal by a budget the run waits for a change of that budget and does not
+poll (`actions`, `eviction_requests`). For pods that are scheduled onto a node later a new plan is made
+(`other_drains`). A node is drained when it was listed empty twice (`observed`, `answers`). The engine decides and
+performs no action itself.
 """
 
 from __future__ import annotations
@@ -47,18 +47,19 @@ from .stall_timeouts import Stopping
 from .state import THE_RUN, DrainedNode, DrainRunState, NodePhase
 
 UNSURE = (PodStep.ASKED, PodStep.ACCEPTED, PodStep.IN_DOUBT)
-"""Of a pod in these it is unknown whether it goes."""
+"""In these steps it is unknown whether the pod will go."""
 
 GOING = (PodStep.REPLACED, PodStep.LEAVING)
-"""Of a pod in these it is known that it goes, whatever this run does."""
+"""In these steps it is certain that the pod goes, whatever this run does."""
 
 
 class Engine:
-    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
+    """Mutable. Times are seconds since the run started. Pass updates in, then ask for the due actions and until when to
+    wait.
 
-    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`). `run`: the id that is noted on the
-    nodes that it changes, "" where none is. `skipped`: targets of the run that are cordoned and not drained, beside
-    those of the plan.
+    `hooks`: the hook points for which the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`). `run`: the run id in the
+    notes on the nodes that it changes, "" if there is none. `skipped`: targets of the run that are cordoned and not
+    drained, in addition to those of the plan.
     """
 
     def __init__(
@@ -87,12 +88,12 @@ class Engine:
         self._strangers = LatePods(board, asking, self._brakes, plan.policy.partial)
         self._waves = WaveGate(board, self._brakes, plan, hooks, limits.soak_s)
         self._ready_s = limits.ready_s
-        self._drained_s: float | None = None  # when the last node came to its end
-        self._settled = False  # what replaces the last pods is Ready, or not waited for any longer
+        self._drained_s: float | None = None  # when the last node ended
+        self._settled = False  # the last replacements are Ready, or no longer waited for
         self._skipped: list[str] = []
-        self._heard = 0  # so many moments `new_moments` has given
+        self._heard = 0  # number of events that `new_events` has returned
 
-    # What goes in
+    # Input
 
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
@@ -133,15 +134,15 @@ class Engine:
                 self._waves.take(news, now_s)
 
     def renewed(self, node: str) -> None:
-        """A new node has joined in the place of `node`."""
+        """Record that a new node has joined in place of `node`."""
         self._waves.renewed(node)
 
     def extend(self, plan: DrainPlan, now_s: float) -> None:
-        """A plan made by what is seen now: its `strangers` go as it has it, or stay."""
+        """Add a plan made from the current observations: late pods are evicted or kept as it says."""
         self._strangers.extend(plan, now_s)
 
     def doubt(self, uids: Iterable[str], now_s: float) -> None:
-        """These may have been asked for already, by whoever began this run: they are looked at first."""
+        """Mark pods that the earlier process may already have evicted: they are read first."""
         for uid in uids:
             pursuit = self._board.pursuits.get(uid)
             if pursuit is not None and pursuit.step is PodStep.WAITING:
@@ -149,48 +150,51 @@ class Engine:
                 pursuit.to(PodStep.IN_DOUBT, now_s)
 
     def protects(self, node: str, uid: str, surely: bool) -> None:
-        """It is protected from autoscalers, or may be, by whoever began this run: it is released with the others."""
+        """Record a node that the earlier process protected from autoscalers, or may have (`confirmed` False): it is
+        released with the others."""
         self._protecting.stands(node, uid, surely)
 
     def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
-        """These replace pods that whoever began this run has evicted: what comes next waits for them, too."""
+        """Record replacements of pods that the earlier process evicted: later steps wait for them, too."""
         self._brakes.guards.awaits(pods, now_s)
 
     def skip(self, node: str, why: str, now_s: float) -> None:
-        """A node that should be drained, and is not by this plan."""
+        """Record a node that should be drained and is not in this plan."""
         self._skipped.append(node)
         self.tell(now_s, Happened.LEFT_ALONE, node, why=why)
 
     def leave_alone(self, node: str, why: str, now_s: float) -> None:
-        """Nothing more is asked for on it; what leaves already goes. It stays cordoned, and the others go on."""
+        """Request nothing more on the node. Pods that are stopping go; the node stays cordoned, and the drain continues
+        on other nodes."""
         found = self._board.nodes.get(node)
         if found is not None and not found.over:
             self._board.leave_alone(found, now_s, why)
 
     def finish_wave(self, why: str) -> None:
-        """Begin no other wave: when the one that is under way is over, stop for this reason. "" takes that back."""
+        """Start no further wave: after the current one the drain stops with this reason. "" cancels that."""
         self._waves.finish(why)
 
     def pause(self, why: str) -> None:
-        """Ask for nothing more for now; "" lets it go on."""
+        """Send no further requests for now; "" resumes."""
         self._brakes.pause(why)
 
     def hold(self, why: str, now_s: float, since_s: float | None = None) -> None:
-        """It will be asked for nothing for a while, and was not since `since_s`; asked again, it goes on."""
+        """Record that no requests are sent for a while (since `since_s`); the next call of `due_actions` ends the
+        hold."""
         self._brakes.hold(why, now_s, now_s if since_s is None else since_s)
 
     def stop(self, why: str, now_s: float) -> None:
-        """Ask for nothing more. What is in flight comes to its end by itself."""
+        """Send no further requests. Those in flight finish by themselves."""
         self._brakes.stop(why, now_s)
 
     def wait_no_longer(self) -> None:
-        """For the readiness of replacements."""
+        """Stop waiting for replacements to become Ready."""
         self._ready_s = 0.0
 
-    # What comes out
+    # Output
 
     def acts(self, now_s: float) -> list[Errand]:
-        """All that is to be done now, in this order."""
+        """Return all actions that are due now, in this order."""
         board = self._board
         if self._brakes.look(now_s, self._waves.over):
             self._asking.patience.held(self._brakes.held_for_s, now_s)
@@ -212,7 +216,7 @@ class Engine:
         return [*self._protecting.acts(now_s, over=self._is_at_its_end(now_s)), *found]
 
     def next_s(self, now_s: float) -> float:
-        """When there is something to do though nothing is told; infinity where there is not."""
+        """When there is something to do even without an update; infinity if there is not."""
         parts = self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._protecting.next_s()
         ready_s = inf
         if self._drained_s is not None and not self._settled:
@@ -220,41 +224,41 @@ class Engine:
             ready_s = ill_s if now_s < ill_s < last_s else last_s
         return min(*parts, ready_s, self._brakes.next_s(now_s))
 
-    # How it stands
+    # State
 
     @property
     def moments(self) -> Sequence[RunMoment]:
-        """All that has happened, oldest first."""
+        """All events, oldest first."""
         return self._board.moments
 
     def new_moments(self) -> Sequence[RunMoment]:
-        """What has happened since this was asked last."""
+        """Return the events since the last call."""
         new = self.moments[self._heard :]
         self._heard = len(self.moments)
         return new
 
     def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
-        """Something happened beside it."""
+        """Record an event that happened outside the engine."""
         self._board.tell(at_s, what, subject, node, why)
 
     def soaks_left_s(self, now_s: float) -> float:
-        """So long it still waits between waves, as far as one knows."""
+        """Return the remaining soak time between waves, as far as is known."""
         return self._waves.soaks_left_s(now_s)
 
     @property
     def over(self) -> bool:
-        """Whether every node has come to an end, what replaces their pods is Ready or waited for no longer, and no
-        other node is kept for them any more."""
+        """Whether every node has ended, replacements are Ready or no longer waited for, and no node is protected for
+        them any more."""
         return self._waves.over and self._settled and self._protecting.over
 
     @property
     def drained(self) -> bool:
-        """Whether every node has come to an end."""
+        """Whether every node has ended."""
         return self._waves.over
 
     @property
     def drained_s(self) -> float | None:
-        """When the last one did."""
+        """When the last node ended."""
         return self._drained_s
 
     @property
@@ -264,16 +268,16 @@ class Engine:
 
     @property
     def arrivals(self) -> Mapping[str, ReplacementTimes]:
-        """When each replacement of a pod that was evicted came, one by one."""
+        """When each replacement of an evicted pod was created, scheduled and Ready."""
         return self._brakes.guards.replacements.arrivals
 
     def needs(self, node: str) -> tuple[str, ...]:
-        """The nodes in whose place new ones must have joined before it is begun."""
+        """Return the nodes whose replacements must have joined before this node is started."""
         found = self._board.nodes.get(node)
         return self._waves.needs(found) if found is not None else ()
 
     def refused_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
-        """For so long it has been refused, or there was no room for it; None: it is not."""
+        """Return how long the pod has been refused or without room; None if it is not."""
         return self._asking.patience.waited_s(pursuit, now_s)
 
     def _settle(self, now_s: float) -> None:
@@ -286,66 +290,67 @@ class Engine:
         self._settled = now_s >= last_s or ill or not self.unready
 
     def _waits_s(self, drained_s: float) -> tuple[float, float]:
-        """Until when it waits for replacements of pods that were not Ready, and of any."""
+        """Return until when it waits for replacements of pods that were not Ready, and of any pods."""
         return drained_s + ILL_S, drained_s + self._ready_s
 
     def _is_at_its_end(self, now_s: float) -> bool:
-        """But for the nodes that are to be released."""
+        """Whether only protected nodes remain to be released."""
         return (self._waves.over and self._settled) or self._asks_for_nothing(now_s)
 
     @property
     def nodes(self) -> Collection[DrainedNode]:
-        """Those that are drained, in the plan's order."""
+        """The drained nodes, in the plan's order."""
         return self._board.drained
 
     @property
     def cordoned_only(self) -> tuple[str, ...]:
-        """The targets that are not drained and were seen cordoned by this run."""
+        """The targets that are not drained and were observed cordoned by this run."""
         nodes = self._board.nodes.values()
         return tuple(node.name for node in nodes if node.cordon_only and node.phase is NodePhase.CORDONED)
 
     @property
     def held(self) -> str:
-        """Why it asks for nothing just now; "" while it may."""
+        """Why it sends no requests for now; "" while it does."""
         return self._brakes.held
 
     @property
     def is_paused(self) -> bool:
-        """By somebody who wants it so."""
+        """Whether a user paused the run."""
         return self._brakes.is_paused
 
     def paused_s(self, now_s: float) -> float:
-        """So long it was, in all."""
+        """Return how long the run was paused in total."""
         return self._brakes.paused_s(now_s)
 
     @property
     def pending(self) -> tuple[Pod, ...]:
-        """Replacements of pods that were evicted, without a node now."""
+        """Replacements of evicted pods that have no node now."""
         return self._brakes.guards.pending
 
     @property
     def placed(self) -> Mapping[str, int]:
-        """So many replacements of pods that were evicted were scheduled onto each node, whatever became of them."""
+        """Number of replacements that were scheduled onto each node, including those that are gone."""
         return Counter(self._brakes.guards.replacements.nodes.values())
 
     @property
     def stopped(self) -> str:
-        """Why it asks for nothing more; "" while it does."""
+        """Why it sends no more requests; "" while it does."""
         return self._brakes.stopped
 
     @property
     def evictions_per_second(self) -> float | None:
-        """How fast it may ask by now: as the user allows, and less while the server complains; None without a limit."""
+        """The current eviction rate limit: the user's limit, or less while the server is throttling; None without a
+        limit."""
         return self._asking.rate
 
     @property
     def in_flight(self) -> tuple[str, ...]:
-        """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
+        """The pods (ns/name) that were requested to go and have not gone: they go whatever this run does."""
         return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, *GOING))
 
     def is_settled(self, now_s: float) -> bool:
-        """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for; and no
-        node is kept for it any more."""
+        """Whether the run was stopped, its requests have settled (or took longer than the limit), and no node is
+        protected any more."""
         return self._asks_for_nothing(now_s) and self._protecting.over
 
     def _asks_for_nothing(self, now_s: float) -> bool:
@@ -355,23 +360,24 @@ class Engine:
 
     @property
     def strangers(self) -> Mapping[str, tuple[str, ...]]:
-        """Pods (UIDs) that no plan knows, by the node to which they came: a new plan is wanted, see `extend`."""
+        """UIDs of pods that are in no plan, by the node onto which they were scheduled: a new plan is needed, see
+        `add_plan`."""
         return self._strangers.on
 
     @property
     def remaining(self) -> tuple[str, ...]:
-        """Nodes that have not come to an end."""
+        """Nodes that have not ended."""
         return tuple(node.name for node in self._board.drained if not node.over)
 
     @property
     def undone(self) -> dict[str, tuple[str, ...]]:
-        """Nodes of the plan that are there and not done, each with the pods (ns/name) that are left of it."""
+        """Existing nodes of the plan that are not drained, each with its remaining pods (ns/name)."""
         ends = (NodePhase.DONE, NodePhase.LOST)
         left = {node.name: node.left for node in self._board.drained if node.phase not in ends}
         return {**{name: self._on(name) for name in self._skipped}, **left}
 
     def _on(self, node: str) -> tuple[str, ...]:
-        """The pods (ns/name) on a node that would have to go from it, by what was planned."""
+        """Return the pods (ns/name) on a node that would have to be evicted, according to the plan."""
         left = (left for left in self.plan.left if left.node == node)
         return tuple(each.pod.key for each in left if each.verdict is not PodVerdict.STAY)
 

@@ -1,4 +1,4 @@
-"""What happens in a run, as one stream: every face shows it, every journal keeps it."""
+"""Events of a drain, as one stream for all screens and journals."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import NamedTuple
 class Happened(str, Enum):
     """Of a node: cordoned, cordoned-only (a target that is not drained), begun (its first eviction may be requested),
     empty (no pod is left that is evicted), done (it was found empty twice), left-alone (a pod stays on it, and the
-    drain goes on with other nodes), lost (it is not in the cluster any more), adopted (another client drains it, and
+    drain continues with other nodes), lost (it is not in the cluster any more), adopted (another client drains it, and
     the run waits for that), replanned (pods were scheduled onto it after the plan was made, and are evicted, too),
     protected, unprotected (a node that is not drained, from autoscalers that would remove it), excluded (load balancers
     leave it out before its pods are evicted), joined (a new node), missing (a new node that should have joined). Of a
     pod: evicted, gone, restarted (by a rollout restart of its workload: a new pod is Ready first), deleted (past its
     budget), finished (by itself, while the run waited for it), kept (it stays until a user changes something),
-    held-by-name (a budget counts a pod as evicted that came back under its name, for a time). Of the drain: held (no
-    request is sent for now), released (requests are sent again), stopped (this run sends no more requests), soaking (a
-    wave is over, and the next one begins after a wait), hooked (a command of the user was run; never in a rehearsal).
-    Of any of these: refused (a request, by the API server), befallen (a requested fault), warned (something is not as
-    it should be; the drain goes on)."""
+    held-by-name (a budget temporarily counts a pod as evicted that was created again under the same name). Of the
+    drain: held (no request is sent for now), released (requests are sent again), stopped (this run sends no more
+    requests), soaking (a wave is over, and the next one starts after a wait), hooked (a command of the user was run;
+    never in a rehearsal). Of any of these: refused (a request, by the API server), befallen (a requested fault), warned
+    (something is not as it should be; the drain continues)."""
 
     CORDONED = "cordoned"
     CORDONED_ONLY = "cordoned-only"
@@ -53,10 +53,10 @@ class Happened(str, Enum):
 
 
 ASKED = (Happened.EVICTED, Happened.RESTARTED, Happened.DELETED)
-"""A pod goes since it was asked to."""
+"""Events of pods whose removal was requested and accepted."""
 
 THE_DRAIN = "the drain"
-"""The subject of what concerns no single node and no pod."""
+"""Subject of an event that concerns no single node or pod."""
 
 WENT_WRONG = frozenset(
     (
@@ -73,12 +73,12 @@ WENT_WRONG = frozenset(
         Happened.BEFALLEN,
     )
 )
-"""Whoever asks afterwards what went wrong looks here first."""
+"""Events that show a problem."""
 
 
 class RunMoment(NamedTuple):
-    """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a
-    refusal: the server's cause, or its message; of a fault what became of the subject."""
+    """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's node. `why` of a
+    refusal: the server's cause, or its message; of a fault: its effect on the subject."""
 
     at_s: float
     what: Happened

@@ -1,7 +1,5 @@
-"""Which pods are asked for now: those whose turn it is, in the plan's order, as far as their limits and the pace allow.
-
-Who finds no room waits for a word of the limit, or for the time at which it may have some.
-"""
+"""Selects the pods to evict now: in the plan's order, as far as their limits and the eviction rate allow. A pod without
+room waits for a change of its limit, or for the time at which it may have room."""
 
 from __future__ import annotations
 
@@ -19,59 +17,59 @@ from .pod_evictions import REFUSED_S, ObservedState, PodPursuit
 from .stall_timeouts import StallTimeout
 from .state import Timers
 
-# How fast evictions are asked for: never faster than the user allows, and slower while the server has too much to do.
+# Eviction rate: never above the user's limit, and lower while the API server is overloaded.
 #
-# Additive increase, multiplicative decrease, as TCP has it: an answer that says throttled, or an error of the server,
-# halves the rate; answers as they should be raise it again by a tenth of what it was, a second. Where the user sets no
-# limit there is none until the server complains; then twice what it was is tried, and twice that. The rate is kept by
-# the generic cell rate algorithm (ITU-T I.371): a token bucket of which only the time is known at which the next one is
-# due.
+# Additive increase, multiplicative decrease, as in TCP: a throttled response or a server error halves the rate; normal
+# responses raise it again by a tenth of the earlier rate per second. Without a user limit there is no limit until the
+# server throttles; after that twice the earlier rate is tried, then twice that. The rate is enforced by the generic
+# cell rate algorithm (ITU-T I.371): a token bucket that stores only the time at which the next request is due.
 
 
 LOWEST = 0.1
-"""Evictions a second: slower than this it does not become by answers."""
+"""Evictions per second: responses do not lower the rate below this."""
 
 HIGHEST = 20
-"""Evictions a second: who has no limit counts as no faster than this when the server complains. It is client-go's own
-limit for the controllers that make the replacements (kube-controller-manager's 20 QPS)."""
+"""Evictions per second: the assumed rate of an unlimited run when the server throttles. It is client-go's own limit for
+the controllers that create the replacements (kube-controller-manager's 20 QPS)."""
 
 ENOUGH = 100.0
-"""Evictions a second: once it could be so fast again, there is no limit any more where the user sets none."""
+"""Evictions per second: above this rate the limit is removed again if the user set none."""
 
 ONCE_S = 1.0
-"""What was asked for at once is refused at once: it halves the rate only once in so long."""
+"""Requests that were sent together are refused together: they halve the rate only once in this time."""
 
 RISES = 0.1
-"""Of what the rate was before the server complained, a second."""
+"""Increase per second, as a share of the rate before the server throttled."""
 
 
 class EvictionRate:
-    """Mutable. `limit`: evictions a second, 0 for none. Never more than `limit` × time + `burst(limit)` in any time."""
+    """Mutable. `limit`: evictions per second, 0 for none. In any time at most `limit` × time + `burst(limit)`
+    evictions."""
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
-        self._ceiling = limit or inf  # what it comes back to; without a limit, what it was when the server complained
+        self._ceiling = limit or inf  # the rate to return to; without a limit, the rate when the server throttled
         self._rate = self._ceiling
-        self._due_s = 0.0  # when the next one is due, were there no bursts
-        self._quiet_s = 0.0  # until when the server wants none
+        self._due_s = 0.0  # when the next one is due, without bursts
+        self._quiet_s = 0.0  # until when the server asked to wait
         self._slowed_s = -inf
         self._raised_s = 0.0
-        self._latest: deque[float] = deque(maxlen=HIGHEST)  # when they were asked for
+        self._latest: deque[float] = deque(maxlen=HIGHEST)  # request times
 
     @property
     def rate(self) -> float | None:
-        """Evictions a second as of now; None: as many as there are."""
+        """Current evictions per second; None: unlimited."""
         return None if self._rate == inf else self._rate
 
     @property
     def next_s(self) -> float:
-        """From when on another one may be asked for."""
+        """From when on another eviction may be requested."""
         if self._rate == inf:
             return self._quiet_s
         return max(self._due_s - (burst(self._rate) - 1) / self._rate, self._quiet_s)
 
     def asked(self, now_s: float) -> None:
-        """One is asked for now."""
+        """Record a request."""
         self._latest.append(now_s)
         if self._rate != inf:
             self._due_s = max(now_s, self._due_s) + 1 / self._rate
@@ -98,7 +96,7 @@ class EvictionRate:
         self._rate = max(self._rate / 2, min(LOWEST, self._ceiling))
 
     def _speed_up(self, now_s: float) -> None:
-        """By the time since it was raised last, at most a second: who asks for little knows little."""
+        """Raise the rate by the time since the last raise, at most one second's worth: few requests tell little."""
         self._rate += RISES * self._ceiling * min(now_s - self._raised_s, 1.0)
         self._raised_s = now_s
         if self._rate < self._ceiling:
@@ -110,33 +108,35 @@ class EvictionRate:
                 self._ceiling = self._rate = inf
 
 
-# How many more pods may be asked for now: of each budget, and of whatever else only so many may be away of.
+# Room of limits: how many more pods may be evicted now under each budget or other limit.
 #
-# The server counts an eviction in the budget's status at once, and deletes the pod then; what is watched comes later.
-# So what a status allows is taken for less by every eviction that it cannot know of yet. And never are more of our own
-# evictions out than the plan says, even while the server would allow them (a rollout that surges lets budgets swell).
+# The server counts an eviction in the budget's status at once, and deletes the pod then; watched updates come later. So
+# the allowed disruptions of a status are reduced by each eviction that the status cannot include yet. In addition, no
+# more evictions of this run are outstanding than the plan allows, even if the server would allow them (a rollout with
+# surge inflates budgets).
 
 
 UNSEEN_S = 5.0
-"""After so long a status that does not show an eviction is believed: its change was told, or will not be."""
+"""After this time a status that does not show an eviction is trusted: its change was reported, or will not be."""
 
 RETURNS_S = 60.0
-"""So long after it was asked for an eviction counts as out at the most, while the budget itself allows more."""
+"""How long after its request an eviction counts as outstanding at most, while the budget itself allows more."""
 
 
 class _Out:
-    """One eviction that was asked for."""
+    """One outstanding eviction."""
 
     __slots__ = ("asked_s", "counted", "eviction")
 
     def __init__(self, eviction: Eviction, asked_s: float) -> None:
         self.eviction = eviction
         self.asked_s = asked_s
-        self.counted = False  # whether the budget's status is known to show it
+        self.counted = False  # whether the budget's status is known to include it
 
 
 class EvictionLedger:
-    """Mutable. `slots`: of each limit (budgets by ns/name) how many of our evictions may be out at once."""
+    """Mutable. `slots`: for each limit (budgets by ns/name) how many evictions of this run may be outstanding at
+    once."""
 
     def __init__(self, slots: Mapping[str, int], seen: ObservedState) -> None:
         self._slots = dict(slots)
@@ -146,20 +146,20 @@ class EvictionLedger:
         self._were_ready: set[str] = {pod.uid for pod in seen.pods() if pod.ready}
 
     def expect(self, evictions: Sequence[Eviction]) -> None:
-        """These may be asked for: what replaces their pods is recognised by its owner."""
+        """Add planned evictions: replacements of their pods are recognised by the owner."""
         for eviction in evictions:
             if eviction.pod.owner is not None and eviction.limits:
                 self._limits_of[eviction.pod.owner.uid] = eviction.limits
 
     def add(self, slots: Mapping[str, int]) -> None:
-        """Of limits that were not known before: what is known of the others was planned when none of ours was out."""
+        """Add slots of new limits. Known limits keep theirs, which were planned while no eviction was outstanding."""
         self._slots = {**slots, **self._slots}
 
     def may(self, eviction: Eviction, now_s: float) -> bool:
         return all(self.room(limit, now_s) > 0 for limit in eviction.limits)
 
     def room(self, limit: str, now_s: float) -> int:
-        """How many more may be asked for."""
+        """Return how many more evictions may be requested."""
         out = self._out.get(limit, {})
         budget = self._seen.budgets.get(limit)
         if budget is None:
@@ -175,7 +175,7 @@ class EvictionLedger:
         return min(budget.status.allowed - unseen, self._slots.get(limit, 1) - ours)
 
     def changes_s(self, limit: str, now_s: float) -> float:
-        """When it may have more room because time passes; infinity where it does not."""
+        """Return when the limit may have more room because time passes; infinity if it does not."""
         if limit not in self._seen.budgets:
             return inf
         times = [each.asked_s + UNSEEN_S for each in self._out[limit].values() if not each.counted]
@@ -183,17 +183,17 @@ class EvictionLedger:
         return min((each for each in times if each > now_s), default=inf)
 
     def take(self, eviction: Eviction, now_s: float) -> None:
-        """It is asked for now; with infinity at some time, and until that is known it counts as out."""
+        """Count an eviction as outstanding from `now_s`; infinity: its request time is not known yet."""
         for limit in eviction.limits:
             self._out[limit][eviction.pod.uid] = _Out(eviction, now_s)
 
     def give_back(self, eviction: Eviction) -> None:
-        """It was refused: nothing is away for it."""
+        """Release the slots of an eviction that was refused."""
         for limit in eviction.limits:
             self._out[limit].pop(eviction.pod.uid, None)
 
     def ready(self, pod: Pod) -> tuple[str, ...]:
-        """A pod is Ready: if it was not before, it stands for the one of its kind that is out the longest.
+        """Handle a Ready pod: if it was not Ready before, it replaces the oldest outstanding eviction of its owner.
 
         Returns the limits that may have more room now.
         """
@@ -222,8 +222,8 @@ class EvictionLedger:
 
 
 class EvictionRequests:
-    """Mutable. What it returns of nodes are those that have to be looked at again. `patience` knows how long each pod
-    has waited, `ledger` which places are taken, and `pace` how many evictions the server can take."""
+    """Mutable. Its methods return the nodes that must be checked again. `stall_timeout` knows how long each pod has
+    waited, `ledger` which slots are taken, and `rate_limit` how many evictions the server can take."""
 
     def __init__(self, plan: DrainPlan, seen: ObservedState, blocked_s: float) -> None:
         self._seen = seen
@@ -233,7 +233,7 @@ class EvictionRequests:
         self._waiting: dict[str, set[str]] = defaultdict(set)  # by limit: nodes with pods that wait for it
         self._timers = Timers()  # of limits
         self.pace = EvictionRate(plan.policy.evictions_per_second)
-        self._paced: set[str] = set()  # nodes with pods that wait for nothing else
+        self._paced: set[str] = set()  # nodes with pods that wait only for the rate
 
     @property
     def next_s(self) -> float:
@@ -241,40 +241,40 @@ class EvictionRequests:
 
     @property
     def rate(self) -> float | None:
-        """Evictions a second as of now; None: as many as there are."""
+        """Current evictions per second; None: unlimited."""
         return self.pace.rate
 
     def due(self, now_s: float) -> set[str]:
-        """The nodes with pods whose limits, or the pace, may have room by now."""
+        """Return the nodes with pods whose limits, or the rate, may have room now."""
         found = self._of(self._timers.due(now_s))
         if self.pace.next_s <= now_s:
             found, self._paced = found | self._paced, set()
         return found
 
     def expect(self, evictions: Sequence[Eviction], slots: Mapping[str, int]) -> None:
-        """These may be asked for as well; `slots` of limits that were not known before."""
+        """Add planned evictions; `slots` of new limits."""
         self.ledger.add(slots)
         self.ledger.expect(evictions)
 
     def ready(self, pod: Pod, now_s: float) -> set[str]:
-        """A pod is Ready."""
+        """Handle a Ready pod."""
         limits = self.ledger.ready(pod)
         for limit in limits:
             self.patience.moved(limit, now_s)
         return self._of(limits)
 
     def moved(self, budget: str, now_s: float) -> set[str]:
-        """A budget was told, or is gone."""
+        """Handle an update or the deletion of a budget."""
         self.patience.told_one(budget, now_s)
         return self._of((budget,))
 
     def free(self, pursuit: PodPursuit) -> set[str]:
-        """It was not evicted after all."""
+        """Release the slots of a pod that was not evicted after all."""
         self.ledger.give_back(pursuit.eviction)
         return self._of(pursuit.eviction.limits)
 
     def chosen(self, pursuits: Iterable[PodPursuit], now_s: float) -> Iterator[PodPursuit]:
-        """Of those whose turn it is, the ones that are asked for now."""
+        """Yield the pods to evict now, out of those that are due."""
         for pursuit in sorted(pursuits, key=lambda each: each.eviction.position):
             if pursuit.not_before_s > now_s:
                 continue
@@ -283,7 +283,7 @@ class EvictionRequests:
                 self._wait(pursuit, now_s)
                 continue
             if self.pace.next_s > now_s:
-                # Its limits have room: they stand in nobody's way meanwhile.
+                # Its limits have room: it blocks no other pod meanwhile.
                 self._paced.add(pursuit.eviction.node)
                 self.patience.waits_for_pace(pursuit, now_s)
                 continue
@@ -295,7 +295,7 @@ class EvictionRequests:
 
     def _wait(self, pursuit: PodPursuit, now_s: float) -> None:
         self.patience.waits(pursuit, now_s)
-        if not pursuit.eviction.limits:  # a budget that was made after the plan: of which nobody tells it when it moves
+        if not pursuit.eviction.limits:  # a budget that was created after the plan: no update of it wakes this pod
             pursuit.not_before_s = pursuit.since_s + REFUSED_S
         for limit in pursuit.eviction.limits:
             self._waiting[limit].add(pursuit.eviction.node)

@@ -1,6 +1,6 @@
-"""When a run must ask for nothing more, for now or at all: what it meets that no plan knows.
+"""Guards of a run: when it holds or stops because of events that no plan foresees. Also wave gates.
 
-Each has a default and a flag. What holds a run is over when its cause is; what stops it is for a person to look at.
+Each guard has a default and a flag. A hold ends with its cause; a stop needs a user.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .state import DrainedNode, DrainRunState, NodePhase
 
 
 class RunGuards:
-    """Mutable. Told what the engine is told; asked before it is asked."""
+    """Mutable. Receives the same updates as the engine, and is asked before each action."""
 
     def __init__(self, plan: DrainPlan, seen: ObservedState, limits: RunLimits) -> None:
         self._limits = limits
@@ -47,11 +47,11 @@ class RunGuards:
         self._targets = {target.node.name for target in plan.targets}
         self.replacements = Replacements(plan.evictions, seen)
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
-        self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
+        self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the start of the wait
         self._of_pods, self._of_nodes = Errors(), Errors()
         self._away: tuple[str, float] | None = None
         self._down: set[str] = set()
-        self._earlier: set[str] = set()  # UIDs of replacements that were there before
+        self._earlier: set[str] = set()  # UIDs of replacements that existed before
 
     def take(self, news: News, now_s: float) -> None:
         match news:
@@ -72,22 +72,22 @@ class RunGuards:
             case RequestAnswered(Evict() | Restart() | Delete() as act, answer):
                 self._of_pods.answered(act.pod.uid, answer, now_s)
             case RequestAnswered(Look() | ListPods()):
-                pass  # whether the cluster can be read is told by the watches
+                pass  # whether the cluster can be read is reported by the watches
             case RequestAnswered(act, answer):
                 self._of_nodes.answered(str(getattr(act, "node", "")), answer, now_s)
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
-        """These go: what replaces them is watched."""
+        """Add evictions: replacements of their pods are tracked."""
         self.replacements.expect(evictions)
 
     def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
-        """These replace pods that were evicted before: they are waited for like those that come."""
+        """Add replacements of pods that were evicted before: they are waited for like new ones."""
         for pod in pods:
             self._earlier.add(pod.uid)
             self._see(pod, now_s)
 
     def hold(self, now_s: float) -> str:
-        """Why nothing more may be asked for now; "" if it may."""
+        """Return why no more requests may be sent now; "" if they may."""
         if self._away is not None:
             return f"the cluster cannot be watched: {self._away[0]}"
         for errors in (self._of_pods, self._of_nodes):
@@ -97,7 +97,7 @@ class RunGuards:
         return f"{_named(waiting)} no node yet" if waiting else ""
 
     def stop(self, now_s: float) -> str:
-        """Why nothing more must be asked for at all; "" if it may."""
+        """Return why the run must stop; "" if it need not."""
         limits = self._limits
         if self._away is not None and now_s - self._away[1] >= limits.away_s:
             return f"the cluster cannot be watched for {duration(limits.away_s)}: {self._away[0]}"
@@ -112,7 +112,7 @@ class RunGuards:
         return ""
 
     def next_s(self, now_s: float) -> Iterator[float]:
-        """When its word may change though nothing is told."""
+        """Yield when the guards' answer may change without an update."""
         limits = self._limits
         for _, since_s in self._pending.values():
             yield from (each for each in (since_s + limits.hold_s, since_s + limits.pending_s) if each > now_s)
@@ -134,7 +134,8 @@ class RunGuards:
 
     @property
     def awaits_ready(self) -> bool:
-        """Whether more of them are not Ready than of the pods that they replace: what was ill before stays so."""
+        """Whether more replacements are not Ready than the pods that they replace were: a pod that was unhealthy before
+        may stay so."""
         now = Counter(pod.owner.uid for pod in self.unready if pod.owner is not None)
         return not now <= self.replacements.were_unready
 
@@ -158,15 +159,15 @@ def _named(pods: list[Pod]) -> str:
     return f"{first} has" if len(pods) == 1 else f"{first} and {len(pods) - 1} more have"
 
 
-# Whether a run may ask for more: held by a guard or by the user for now, or stopped by one of them for good.
+# Holds and stops of a run: by a guard or by the user, for now or for good.
 
 
 Tell = Callable[[float, Happened, str], object]
-"""Called with the time, what happened and why."""
+"""Called with the time, the kind of event, and the reason."""
 
 
 class RunHolds:
-    """Mutable. `tell` hears when it begins and ceases to hold, and when it stops."""
+    """Mutable. `record_event` is called when a hold begins or ends, and when the run stops."""
 
     def __init__(self, guards: RunGuards, tell: Tell) -> None:
         self.guards = guards
@@ -174,43 +175,43 @@ class RunHolds:
         self.held = self._paused = ""
         self.stopped = ""
         self.stopped_s = 0.0
-        self.held_for_s = 0.0  # how long it held, the last time
-        self._held_s = 0.0  # since when
-        self._pauses_s = 0.0  # those that are over, in all
-        self._paused_s: float | None = None  # since when it is, as far as it was looked
+        self.held_for_s = 0.0  # duration of the last hold
+        self._held_s = 0.0  # start of the current hold
+        self._pauses_s = 0.0  # total of the pauses that are over
+        self._paused_s: float | None = None  # start of the current pause, as of the last check
 
     @property
     def on(self) -> bool:
         return bool(self.held or self.stopped)
 
     def pause(self, why: str) -> None:
-        """By the user, from the next look on; "" lets it go on."""
+        """Pause by the user, from the next check on; "" resumes."""
         self._paused = why
 
     @property
     def is_paused(self) -> bool:
-        """Whether the user wants nothing to be asked for now, not even what may be while a guard holds it."""
+        """Whether the user wants no requests now, not even those that are allowed during a guard's hold."""
         return bool(self._paused)
 
     def paused_s(self, now_s: float) -> float:
-        """So long it was paused in all."""
+        """Return the total time of all pauses."""
         return self._pauses_s + (0.0 if self._paused_s is None else now_s - self._paused_s)
 
     def hold(self, why: str, now_s: float, since_s: float) -> None:
-        """Until the next look, and told, whatever holds it already; `since_s`: it was so before anybody knew."""
+        """Hold until the next check and report it, even if there is another hold; `since_s`: when it really started."""
         if not self.held:
             self._held_s = max(0.0, since_s)
         self.held = why
         self._tell(now_s, Happened.HELD, why)
 
     def stop(self, why: str, now_s: float) -> None:
-        """For good; the first reason stands."""
+        """Stop for good; the first reason is kept."""
         if not self.stopped:
             self.stopped, self.stopped_s = why, now_s
             self._tell(now_s, Happened.STOPPED, why)
 
     def look(self, now_s: float, drained: bool = False) -> bool:
-        """Ask the guards; whether what was held may go on now. `drained`: there is nothing left to stop."""
+        """Check the guards; return whether a hold has just ended. `drained`: there is nothing left to stop."""
         if why := "" if drained else self.guards.stop(now_s):
             self.stop(why, now_s)
         if self.is_paused is not (self._paused_s is not None):
@@ -226,23 +227,25 @@ class RunHolds:
         return bool(before) and not self.held
 
     def next_s(self, now_s: float) -> float:
-        """When its word may change though nothing is told."""
+        """When the holds may change without an update."""
         return min(self.guards.next_s(now_s), default=float("inf"))
 
 
-# Which nodes are begun: when all are cordoned, their wave has come, and the new ones that they need have joined.
+# Wave gates: nodes are started when all targets are cordoned, their wave is next, and the new nodes that they need have
+# joined.
 
 
 class _Gate(Enum):
-    """One hook of one wave."""
+    """State of one hook of one wave."""
 
-    SHUT = "shut"  # not asked for yet
+    SHUT = "shut"  # not requested yet
     ASKED = "asked"
-    OPEN = "open"  # it said yes, or there is none
+    OPEN = "open"  # it succeeded, or there is no hook
 
 
 class Wave:
-    """Mutable. `begun`: one of its nodes was; `ripe_s`: from when on the next one may be, None while it is not over."""
+    """Mutable. `started`: whether one of its nodes was started; `next_wave_from_s`: from when on the next wave may
+    start, None while this one is not over."""
 
     def __init__(self, number: int, nodes: list[DrainedNode], hooks: Set[str]) -> None:
         self.number = number
@@ -261,68 +264,68 @@ class Wave:
 
 
 class WaveGate:
-    """Mutable. Where the user limits the nodes at once, or pins them, a wave waits for the one before."""
+    """Mutable. Where the user limits concurrent nodes, or pins nodes to waves, a wave waits for the one before."""
 
     def __init__(self, board: DrainRunState, brakes: RunHolds, plan: DrainPlan, hooks: Set[str], soak_s: float) -> None:
         self._board = board
         self._brakes = brakes
         self._soak_s = soak_s
-        self._joined: set[str] = set()  # nodes in whose place new ones are
+        self._joined: set[str] = set()  # nodes whose replacements have joined
         self._hooks = hooks
         gated = in_waves(plan)
         by_number: dict[int, list[DrainedNode]] = defaultdict(list)
         for node in board.drained:
             by_number[node.target.wave if gated else 1].append(node)
         self._waves = [Wave(number, by_number[number], hooks) for number in sorted(by_number)]
-        self._ripe_s = inf  # the next wave's
-        self._finishing = ""  # why no other wave is begun
+        self._ripe_s = inf  # of the next wave
+        self._finishing = ""  # why no further wave is started
 
     @property
     def over(self) -> bool:
-        """Whether nothing is begun any more, and no hook asked for."""
+        """Whether no more nodes are started, and no hook is pending."""
         return all(wave.over and (not wave.begun or wave.gates[AFTER_WAVE] is _Gate.OPEN) for wave in self._waves)
 
     def soaks_left_s(self, now_s: float) -> float:
-        """So long it still waits between waves, as far as one knows."""
+        """Return the remaining soak time between waves, as far as is known."""
         left_s = max(0.0, self._ripe_s - now_s) if self._ripe_s < inf else 0.0
         coming = sum(not wave.over for wave in self._waves)
         return left_s + self._soak_s * max(0, coming - 1)
 
     def next_s(self) -> float:
-        """When a node may be begun though nothing is told; infinity where none is."""
+        """When a node may be started without an update; infinity if none is."""
         return self._ripe_s
 
     def renewed(self, node: str) -> None:
-        """A new node has joined in the place of `node`."""
+        """Record that a new node has joined in place of `node`."""
         self._joined.add(node)
         self._board.may_begin = True
 
     def needs(self, node: DrainedNode) -> tuple[str, ...]:
-        """The nodes in whose place new ones must have joined before it is begun."""
+        """Return the nodes whose replacements must have joined before this node is started."""
         return tuple(sorted(set(node.target.needs) - self._joined))
 
     def finish(self, why: str) -> None:
-        """No other wave is begun: when the one that is under way is over, the drain stops for this reason; "" takes
-        that back."""
+        """Start no further wave: after the current one the drain stops with this reason; "" cancels that."""
         if why != self._finishing:
             self._finishing = why
             self._board.may_begin = True
 
     def released(self) -> None:
-        """It may go on after it was held: a yes from before that is an old one, unless its wave was begun by it."""
+        """Handle the end of a hold: the success of a before-wave hook from before the hold is outdated, unless its wave
+        has started."""
         for wave in self._waves:
             if BEFORE_WAVE in self._hooks and not wave.begun and wave.gates[BEFORE_WAVE] is _Gate.OPEN:
                 wave.gates[BEFORE_WAVE] = _Gate.SHUT
         self._board.may_begin = True
 
     def look(self, now_s: float) -> None:
-        """Whether a soak has come to its end."""
+        """Check whether a soak has ended."""
         if self._ripe_s <= now_s:
             self._ripe_s = inf
             self._board.may_begin = True
 
     def take(self, news: HookEnded, now_s: float) -> None:
-        """What does not say yes stops the drain."""
+        """Handle the result of a hook; a failed hook stops the drain."""
         hook = news.act
         which = f"the hook {hook.when.replace('-', ' ')} {hook.wave}"
         what = f"{which} {'said yes' if news.ok else 'failed'}{f': {news.said}' if news.said else ''}"
@@ -335,7 +338,7 @@ class WaveGate:
         self._board.may_begin = True
 
     def begin(self, now_s: float) -> Iterator[Hook]:
-        """Nodes are begun when all targets are cordoned: no evicted pod must be scheduled onto the next one."""
+        """Start nodes if all targets are cordoned, so that no evicted pod is scheduled onto the next node."""
         self._board.may_begin = False
         if self._brakes.on or any(node.phase is NodePhase.OPEN for node in self._board.nodes.values()):
             return
@@ -366,7 +369,7 @@ class WaveGate:
             self._board.stir((node.name,))
 
     def _ripe(self, wave: Wave, now_s: float) -> float:
-        """From when on the wave after one that is over may be begun; there is no soak after the last."""
+        """Return from when on the wave after a finished one may start; there is no soak after the last."""
         if wave.ripe_s is not None:
             return wave.ripe_s
         wave.ripe_s = now_s

@@ -1,4 +1,4 @@
-"""What is known of every node and pod of a drain by what happened: the same of a run, a rehearsal and a journal."""
+"""History of every node and pod of a drain, computed from events: the same for a run, a rehearsal and a journal."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ from .events import ASKED, THE_DRAIN, Happened, RunMoment
 from .journal import aims_of
 
 _NO_NODE = re.compile(r"[^-a-z0-9.]")
-"""No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""
+"""No node name contains such a character; the name of a leader does, as in ``ann@host/1/run``, and so does "the
+drain"."""
 
 
 class PodState(str, Enum):
-    WAITING = "waiting"  # it has not been asked to go yet
+    WAITING = "waiting"  # its removal was not requested yet
     REFUSED = "refused"
-    LEAVING = "leaving"  # it was asked to go, and nobody refused
+    LEAVING = "leaving"  # its removal was requested and not refused
     GONE = "gone"
-    KEPT = "kept"  # it does not go until somebody changes something
+    KEPT = "kept"  # it stays until a user changes something
 
 
 class NodeState(str, Enum):
-    """The last four are ends."""
+    """The last four are final."""
 
     QUEUED = "queued"
     CORDONED = "cordoned"
     EVICTING = "evicting"
-    EMPTY = "empty"  # it is not sure yet: the node is listed twice
-    FOREIGN = "by others"  # somebody else drains it
+    EMPTY = "empty"  # not confirmed yet: the node is listed twice
+    FOREIGN = "by others"  # another client drains it
     DONE = "drained"
     THEIRS = "emptied by others"
-    GONE = "gone"  # the node itself; its pods may still be there
+    GONE = "gone"  # the node itself; its pods may still exist
     ALONE = "left alone"
 
 
@@ -48,8 +49,8 @@ ENDS = frozenset((NodeState.DONE, NodeState.THEIRS, NodeState.GONE, NodeState.AL
 
 
 class PodCourse:
-    """Mutable. `pod` is ns/name; `since_s`: when it came to its state; `why`: of a refusal, or of one that is kept;
-    `refused`: so often in all."""
+    """Mutable. `pod` is ns/name; `since_s`: when it entered its state; `reason`: of a refusal, or of a pod that is
+    kept; `refusals`: number of refusals."""
 
     __slots__ = ("pod", "refused", "since_s", "state", "why")
 
@@ -62,8 +63,8 @@ class PodCourse:
 
 
 class NodeCourse:
-    """Mutable. `pods` by ns/name in the plan's order, those that came later behind them; `gone` of them have.
-    `begun_s` is None before its first eviction may be asked for, `ended_s` before its end."""
+    """Mutable. `pods` by ns/name in the plan's order, later pods behind them; `gone`: number of pods that have gone.
+    `started_s` is None until its first eviction may be requested, `ended_s` until it has ended."""
 
     def __init__(self, aimed: PlannedNode) -> None:
         self.node = aimed.node
@@ -78,8 +79,7 @@ class NodeCourse:
 
 @frozen
 class PlannedNode:
-    """A node that is drained, with the pods (ns/name) that go, as far as that was known before. `wave` from 1, 0
-    where there are none."""
+    """A drained node with the pods (ns/name) to evict, as far as known. `wave` from 1, 0 if there are no waves."""
 
     node: str
     wave: int
@@ -87,7 +87,7 @@ class PlannedNode:
 
 
 def aimed_by(plan: DrainPlan) -> tuple[PlannedNode, ...]:
-    """In the order in which nodes are emptied, and pods are evicted."""
+    """Return the nodes in drain order, each with its pods in eviction order."""
     pods: dict[str, list[str]] = {}
     for eviction in plan.evictions:
         pods.setdefault(eviction.node, []).append(eviction.pod.key)
@@ -114,9 +114,9 @@ _PODS: Mapping[Happened, PodState] = {
 
 
 class RunHistory:
-    """Mutable. `moments` are all that happened so far; `held` and `stopped`: why nothing more is asked for, for now or
-    for good, "" while it is. Every report of a run counts by it: requests that the server granted (`asked`, by what
-    became of the pod) and that it refused (`refusals`), nodes that are `drained`, and the time that this took."""
+    """Mutable. `events` are all events so far; `hold_reason` and `stop_reason`: why no requests are sent, for now or
+    for good, "" while they are. Every report of a run uses its counts: requests that the server granted (`granted`, by
+    kind of event) and refused (`refusals`), nodes that are `drained`, and the time that this took."""
 
     def __init__(self, aims: Iterable[PlannedNode]) -> None:
         self.nodes = {aimed.node: NodeCourse(aimed) for aimed in aims}
@@ -128,20 +128,20 @@ class RunHistory:
 
     @property
     def drained(self) -> int:
-        """Nodes that were emptied, or are not in the cluster any more."""
+        """Number of nodes that were emptied, or are not in the cluster any more."""
         return sum(node.state in (NodeState.DONE, NodeState.GONE) for node in self.nodes.values())
 
     @property
     def drained_s(self) -> float | None:
-        """When the last node came to its end, None before: an estimate is of this time. What comes after it waits for
-        replacements to be Ready."""
+        """When the last node ended, None before: an estimate predicts this time. Afterwards the run waits for Ready
+        replacements."""
         ends = [node.ended_s for node in self.nodes.values()]
         known = [each for each in ends if each is not None]
         return max(known) if known and len(known) == len(ends) else None
 
     @property
     def pods(self) -> int:
-        """That are to go in all."""
+        """Number of pods to evict in total."""
         return sum(len(node.pods) for node in self.nodes.values())
 
     @property
@@ -149,7 +149,7 @@ class RunHistory:
         return sum(node.gone for node in self.nodes.values())
 
     def take(self, moments: Iterable[RunMoment]) -> None:
-        """In the order in which they happened."""
+        """Add events in the order in which they happened."""
         for moment in moments:
             self.moments.append(moment)
             self.asked[moment.what] += moment.what in ASKED
@@ -165,7 +165,7 @@ class RunHistory:
             elif what in _NODES and moment.subject in self.nodes:
                 self._node(moment, self.nodes[moment.subject], _NODES[what])
             elif what is Happened.ADOPTED and _NO_NODE.search(moment.subject):
-                # Somebody leads it from now on: what was left alone is taken up again.
+                # A new leader adopted the run: nodes that were left alone are tried again.
                 self.held = self.stopped = ""
                 for node in self.nodes.values():
                     if node.state is NodeState.ALONE:
@@ -173,13 +173,13 @@ class RunHistory:
 
     def _node(self, moment: RunMoment, node: NodeCourse, state: NodeState) -> None:
         if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):
-            return  # its cordon was asked for again
+            return  # its cordon was requested again
         node.state, node.why = state, moment.why
         if state is NodeState.EVICTING and node.begun_s is None:
             node.begun_s = moment.at_s
         if state in ENDS:
             node.ended_s = moment.at_s
-        if state is NodeState.DONE:  # nothing that could go is on it any more, whoever saw it go
+        if state is NodeState.DONE:  # no evictable pod is on it any more, even if its removal was not observed
             for pod in node.pods.values():
                 if pod.state is not PodState.KEPT:
                     self._to(node, pod, PodState.GONE, moment.at_s)
@@ -191,7 +191,7 @@ class RunHistory:
             if moment.what is Happened.RESTARTED:
                 return  # a journal names the workload, not the pod
             pod = node.pods[moment.subject] = PodCourse(moment.subject)
-        if node.state in (NodeState.QUEUED, NodeState.CORDONED):  # a journal does not say when it was begun
+        if node.state in (NodeState.QUEUED, NodeState.CORDONED):  # a journal does not say when the node was started
             node.state = NodeState.EVICTING
             node.begun_s = moment.at_s if node.begun_s is None else node.begun_s
         if state is PodState.REFUSED:
@@ -203,7 +203,7 @@ class RunHistory:
 
     @staticmethod
     def _yielded(node: NodeCourse, at_s: float) -> None:
-        """What others drain is over when nothing is left of it, and nobody says so."""
+        """End a node that another client drains when none of its pods remain; no event reports that."""
         if node.state is NodeState.FOREIGN and node.gone == len(node.pods):
             node.state, node.ended_s = NodeState.THEIRS, at_s
 
@@ -215,26 +215,26 @@ class RunHistory:
 
 
 def _why(moment: RunMoment) -> str:
-    """Why nothing more is asked for, never "": a journal says of some only who wanted it so, or not even that."""
+    """Return why no requests are sent, never "": some journal entries have only the requester, or not even that."""
     return moment.why or (f"by {moment.subject}" if moment.subject != THE_DRAIN else "no reason was recorded")
 
 
-# How long the pods of a run took to stop, its replacements to start, and budgets to show them.
+# Measured times of a run: pods to stop, replacements to start, budgets to be updated.
 
 
 LONGEST_LAG_S = 10.0
-"""What comes later than this was not waited for by a budget alone."""
+"""A longer lag has causes other than the budget's update."""
 
 
 class MeasuredStopTimes:
-    """Mutable: how long the pods of a plan took to stop in this run, by uid and by template, and replacements to get
-    a node (`pending`) and then to start, by their owners' uids. `lag_s`: from then until the next pod of its budget was
-    evicted."""
+    """Mutable: how long the pods of a plan took to stop in this run, by UID and by template, and how long replacements
+    took to get a node (`pending`) and then to start, by their owners' UIDs. `lag_s`: from then until the next pod of
+    its budget was evicted."""
 
     def __init__(self, plan: DrainPlan) -> None:
         self._pods = {each.pod.key: each.pod for each in plan.evictions}
         self._evicted = {each.pod.uid for each in plan.evictions if each.manner.means is Means.EVICTION}
-        self.asked_s: dict[str, float] = {}  # by uid
+        self.asked_s: dict[str, float] = {}  # by UID
         self.gone_s: dict[str, float] = {}  # likewise
         self.stops: dict[str, list[float]] = defaultdict(list)
         self.starts: dict[str, list[float]] = {}
@@ -257,7 +257,8 @@ class MeasuredStopTimes:
         self._looked = len(moments)
 
     def stop_s(self, pod: Pod) -> float | None:
-        """From its eviction until it was gone; None where it was not evicted, has not gone or had finished before."""
+        """Return the time from its eviction until it was gone; None if it was not evicted, has not gone or had finished
+        before."""
         if pod.uid not in self._evicted or pod.finished or not self.asked_s.keys() & self.gone_s.keys() & {pod.uid}:
             return None
         return self.gone_s[pod.uid] - self.asked_s[pod.uid]
@@ -274,7 +275,8 @@ class MeasuredStopTimes:
         self.lag_s = median(lags) if lags else None
 
     def _lags(self, engine: Engine, ready_s: Mapping[str, list[float | None]]) -> Iterator[float]:
-        """From the readiness of a replacement to the next eviction, where a budget lets its pods go one by one."""
+        """Yield times from the readiness of a replacement to the next eviction, for budgets that allow one eviction at
+        a time."""
         asked_s: dict[str, list[float]] = defaultdict(list)
         owners: dict[str, set[str]] = defaultdict(set)
         for node in engine.nodes:
@@ -293,7 +295,7 @@ class MeasuredStopTimes:
                         yield next_s - before_s
 
     def unwritten(self) -> Iterator[tuple[str, Sequence[float]]]:
-        """Stops by template that this was not asked for before."""
+        """Yield stop times by template that were not returned before."""
         for template, stops in self.stops.items():
             new = stops[self._written[template] :]
             if template and new:
@@ -302,7 +304,7 @@ class MeasuredStopTimes:
 
 
 def holds(moments: Iterable[RunMoment], ended_s: float) -> list[tuple[float, float]]:
-    """From when until when the run asked for nothing, each time."""
+    """Return start and end of each time in which the run sent no requests."""
     since_s, spans = None, []
     for moment in moments:
         if moment.what is Happened.HELD:
@@ -314,5 +316,5 @@ def holds(moments: Iterable[RunMoment], ended_s: float) -> list[tuple[float, flo
 
 
 def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
-    """So long the run asked for nothing, in all."""
+    """Return the total time in which the run sent no requests."""
     return sum(until_s - since_s for since_s, until_s in holds(moments, ended_s))

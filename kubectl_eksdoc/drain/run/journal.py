@@ -1,8 +1,8 @@
-"""What stands after the entries of a journal, whoever wrote them and wherever they end.
+"""State of a run, computed from its journal entries; and the writer of the entries.
 
-Reading is total. An entry that is doubled, out of order or contradicted loses nothing that others say, and what is
-not taken into account is said. Where two writers used the same number it is not known what was answered to which:
-such an intent counts as in doubt, and is looked at.
+The computation accepts any entries. A duplicate, an entry out of order or a contradiction does not invalidate other
+entries, and ignored entries are reported. Where two writers used the same number, the response cannot be assigned to an
+intent: such an intent counts as in doubt, and is checked.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ..result import DrainPlan
 from .answers import Next, RunTrouble, read
 
 OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
-"""What makes a pod go."""
+"""Verbs that remove a pod."""
 
 _NODE_ENDS = (JournalNote.NODE_DONE, JournalNote.LEFT_ALONE, JournalNote.LOST)
 _SURE = (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED)
@@ -62,7 +62,7 @@ _SURE = (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED)
 
 @frozen
 class JournaledIntent:
-    """An intent and what is known of it; `outcome` None: it was not answered, or the journal ends before that."""
+    """An intent and its outcome; None: it was not answered, or the journal ends before the response."""
 
     intent: JournalIntent
     outcome: IntentOutcome | None = None
@@ -70,15 +70,15 @@ class JournaledIntent:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether nobody knows if it was done: it has to be looked at before anything is asked for again."""
+        """Whether it is unknown if it was done: it must be checked before anything is requested again."""
         return self.outcome is None or self.outcome is IntentOutcome.UNKNOWN
 
 
 @frozen
 class Cordoned:
-    """A node that this run may have cordoned, or taken from load balancers, and has not surely restored. `confirmed`:
-    the server said that it did. `before`: how it was before the first of our cordons. `theirs`: somebody uncordoned it
-    meanwhile, so that whether it is cordoned now is for them to say."""
+    """A node that this run may have cordoned, or excluded from load balancers, and has not certainly restored.
+    `confirmed`: the server confirmed the change. `before`: its state before this run's first cordon.
+    `uncordoned_by_others`: another client uncordoned it meanwhile, and decides whether it is cordoned now."""
 
     node: str
     uid: str
@@ -89,8 +89,8 @@ class Cordoned:
 
 @frozen
 class Protected:
-    """A node that this run may have protected from autoscalers and has not surely released. `confirmed`: the server
-    said that it did."""
+    """A node that this run may have protected from autoscalers and has not certainly released. `confirmed`: the server
+    confirmed the protection."""
 
     node: str
     uid: str
@@ -99,11 +99,11 @@ class Protected:
 
 @frozen
 class Journaled:
-    """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
-    `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from
-    1; `ended`: the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it;
-    `dropped`: what was not taken into account, and why. `stops`: template and seconds of each pod that stopped;
-    `timed`: plan and result of each part that came to its end."""
+    """State of a run by its journal. `changes` in the order of their intents; `nodes`: how each ended node ended;
+    `uncordoned`: nodes that another client uncordoned meanwhile; `waves`: the wave of each node by the latest plan,
+    from 1; `ended`: the outcome, None while there is none; `rolled_back`: it was rolled back, and cannot be resumed;
+    `dropped`: ignored entries, with reasons. `stops`: template and seconds of each pod that stopped; `timed`: planned
+    and actual time of each part that ended."""
 
     begun: RunStarted | None = None
     changes: tuple[JournaledIntent, ...] = ()
@@ -122,7 +122,8 @@ class Journaled:
 
     @property
     def last_wave(self) -> int:
-        """The last one that was begun, 0 if none was: a pod of it was asked to go, or a node is done."""
+        """The last wave that was started, 0 if none was: removal of one of its pods was requested, or one of its nodes
+        is drained."""
         begun = {change.intent.node for change in self.changes if change.intent.verb in OF_PODS}
         begun |= {node for node, how in self.nodes.items() if how is JournalNote.NODE_DONE}
         return max((self.waves.get(node, 0) for node in begun), default=0)
@@ -141,12 +142,12 @@ class Journaled:
 
     @property
     def granted(self) -> tuple[JournaledIntent, ...]:
-        """Evictions that the server has granted."""
+        """Evictions that the server granted."""
         return self._evictions(IntentOutcome.DONE)
 
     @property
     def gone(self) -> tuple[JournaledIntent, ...]:
-        """Evictions of pods that were not there any more."""
+        """Evictions of pods that did not exist any more."""
         return self._evictions(IntentOutcome.GONE)
 
     @property
@@ -160,13 +161,13 @@ class Journaled:
 
     @property
     def protected(self) -> tuple[Protected, ...]:
-        """Nodes to release when it is over, whoever ends it, in the order in which they were protected."""
+        """Nodes to release at the end of the run, in the order in which they were protected."""
         standing = self._standing((Verb.PROTECT,), Verb.RELEASE)
         return tuple(Protected(first.name, first.uid, confirmed) for first, confirmed in standing.values())
 
     def _standing(self, done: tuple[Verb, ...], undone: Verb) -> dict[tuple[str, str], tuple[JournalIntent, bool]]:
-        """Of each node to which one of `done` may have been done, and not surely `undone` since, the first intent, and
-        whether the server said of any that it was done."""
+        """For each node to which one of `verbs` may have been applied, and `reverting_verb` has not certainly been
+        applied since: the first intent, and whether the server confirmed any of them."""
         found: dict[tuple[str, str], tuple[JournalIntent, bool]] = {}
         for change in self.changes:
             intent, key = change.intent, (change.intent.name, change.intent.uid)
@@ -182,7 +183,8 @@ class Journaled:
 
 
 def replay(*journals: Entries) -> Journaled:
-    """What stands by all of `journals`: copies of one run's, such as the cluster's and the file of this machine."""
+    """Compute the state of a run from `journals`: copies of one run's journal, such as the cluster's and the file of
+    this machine."""
     dropped = [said for journal in journals for said in journal.dropped]
     entries = _each_once((entry for journal in journals for entry in journal.entries), dropped)
     made = _Replaying(dropped)
@@ -192,7 +194,7 @@ def replay(*journals: Entries) -> Journaled:
 
 
 def stops_in(journal: Entries) -> Iterator[tuple[str, float]]:
-    """Template and seconds of each pod that stopped in a run."""
+    """Yield template and seconds of each pod that stopped in a run."""
     for entry in journal.entries:
         if isinstance(entry, Note) and entry.what is JournalNote.STOPPED:
             yield from _stops(entry)
@@ -205,13 +207,13 @@ def _stops(note: Note) -> Iterator[tuple[str, float]]:
 
 
 def only_in(one: Entries, other: Entries) -> tuple[Entry, ...]:
-    """What `one` has and `other` has not: one of two copies may end earlier."""
+    """Return the entries of `source` that `other` does not have: one of two copies may end earlier."""
     there = set(other.entries)
     return tuple(dict.fromkeys(entry for entry in one.entries if entry not in there))
 
 
 def _each_once(given: Iterable[Entry], dropped: list[str]) -> list[Entry]:
-    """By their numbers; what is odd about those is added to `dropped`."""
+    """Return unique entries, ordered by number; add gaps and conflicts to `dropped`."""
     found: dict[int, dict[Entry, None]] = {}
     for entry in given:
         found.setdefault(entry.number, {})[entry] = None
@@ -226,7 +228,7 @@ def _each_once(given: Iterable[Entry], dropped: list[str]) -> list[Entry]:
 
 
 class _Replaying:
-    """Mutable: entries go in by their numbers."""
+    """Mutable: receives entries in the order of their numbers."""
 
     def __init__(self, dropped: list[str]) -> None:
         self._dropped = dropped
@@ -288,7 +290,7 @@ class _Replaying:
         self._waves = {**{aim.node: aim.wave for aim in begun.aims}, **self._waves}
 
     def _answer(self, result: Result) -> None:
-        """What is sure stays; an unknown outcome may become sure later, when somebody has looked."""
+        """A certain outcome stays; an unknown outcome may become certain after a check."""
         known = self._results.get(result.of)
         if known is None or known.outcome not in _SURE:
             self._results[result.of] = result
@@ -300,7 +302,7 @@ class _Replaying:
         match note.what:
             case JournalNote.PAUSED | JournalNote.RESUMED:
                 self._paused = note.what is JournalNote.PAUSED
-                self._aborted = self._aborted and self._paused  # who resumes goes on, aborted or not
+                self._aborted = self._aborted and self._paused  # a resumed run continues, aborted or not
             case JournalNote.ABORTED:
                 self._aborted = True
             case JournalNote.ADOPTED:
@@ -317,14 +319,14 @@ class _Replaying:
                 self._nodes[note.subject] = note.what
                 if note.why.startswith(UNCORDONED):
                     self._uncordoned.add(note.subject)
-        self._ended = None  # somebody went on
+        self._ended = None  # the run continued
 
 
-# Makes the entries of a run's journal from what it does: numbers them, and says in plain words what came of each.
+# Writer of a run's journal: creates and numbers the entries, with the outcome of each intent.
 
 
 LONGEST_SAID = 2000
-"""Characters of a server's words that are kept: some webhooks tell whole pages."""
+"""Maximum length of a stored server message in characters: some webhooks return whole pages."""
 
 _VERBS: Mapping[type[OfNode], Verb] = {
     Cordon: Verb.CORDON,
@@ -338,7 +340,7 @@ _OUTCOMES = {Next.LEAVES: IntentOutcome.DONE, Next.GONE: IntentOutcome.GONE, Nex
 
 
 class JournalWriter:
-    """Mutable: counts on from `next_number` (0 for a new run, `Journaled.next_number` for one that goes on)."""
+    """Mutable: counts from `next_number` (0 for a new run, `JournalState.next_number` for a resumed one)."""
 
     def __init__(self, next_number: int = 0) -> None:
         self.next_number = next_number
@@ -364,7 +366,7 @@ class JournalWriter:
         return RunStarted(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
 
     def intent(self, act: Change, at: datetime, before: str = "") -> JournalIntent:
-        """`before`: how a node is before its cordon."""
+        """`previous_state`: the state of a node before its cordon."""
         number = self._number()
         match act:
             case Evict(pod, grace_s):
@@ -384,7 +386,7 @@ class JournalWriter:
         return Result(self._number(), at, of.number, outcome, code, word, said[:LONGEST_SAID])
 
     def found(self, of: JournalIntent, outcome: IntentOutcome, at: datetime, said: str = "") -> Result:
-        """What was seen of an intent that was in doubt."""
+        """Return the result of an intent that was in doubt, by observation."""
         return Result(self._number(), at, of.number, outcome, said=said[:LONGEST_SAID])
 
     def note(self, what: JournalNote, at: datetime, subject: str = "", why: str = "") -> Note:
@@ -396,7 +398,7 @@ class JournalWriter:
         return Timed(self._number(), at, round(took_s, 3), p50_s, p95_s, bound_s, rounded)
 
     def stopped(self, template: str, seconds: Iterable[float], at: datetime) -> Note:
-        """How long pods of one template took."""
+        """Return a note of how long pods of one template took to stop."""
         return self.note(JournalNote.STOPPED, at, template, " ".join(f"{each:.1f}" for each in seconds))
 
     def _number(self) -> int:
@@ -405,23 +407,23 @@ class JournalWriter:
 
 
 def changes_something(act: Errand) -> TypeGuard[Change]:
-    """Whether an act has to be written down before it is done."""
+    """Whether an action must be journaled before it is performed."""
     return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
 
 
 def is_another(answer: ApiStatus) -> bool:
-    """Whether another node has its name by now: that one is nobody's but its own."""
+    """Whether another node has the name now: it must not be changed."""
     return answer.code == 409 and "UID in the precondition" in answer.message
 
 
 def aims_of(plan: DrainPlan) -> tuple[JournaledNode, ...]:
-    """The nodes that a plan drains, in its order."""
+    """Return the nodes that a plan drains, in its order."""
     drained = sorted((target for target in plan.targets if target.order), key=lambda each: each.order)
     return tuple(JournaledNode(target.node.name, target.node.uid, target.wave) for target in drained)
 
 
 def skipped_by(plan: DrainPlan) -> tuple[JournaledNode, ...]:
-    """The nodes that a plan cordons and does not drain."""
+    """Return the nodes that a plan cordons and does not drain."""
     return tuple(JournaledNode(target.node.name, target.node.uid) for target in plan.cordoned_only)
 
 
@@ -442,6 +444,6 @@ _TROUBLES = {401: RunTrouble.RIGHT, 403: RunTrouble.RIGHT, 409: RunTrouble.CONTE
 
 
 def _predicted(estimate: Estimate) -> tuple[float, float, float | None]:
-    """p50, p95 and the lower bound."""
+    """Return p50, p95 and the lower bound in seconds."""
     bound_s = round(estimate.least[0].seconds, 3) if estimate.least else None
     return round(estimate.p50_s, 3), round(estimate.p95_s, 3), bound_s

@@ -1,4 +1,5 @@
-"""The journal of a run in its two places, and how another machine goes on with a run: by what the cluster has of it."""
+"""The journal of a run in two places, this machine and the cluster; and how another machine adopts a run from the
+cluster's copy."""
 
 from __future__ import annotations
 
@@ -17,26 +18,28 @@ from .journal import Journaled, JournalWriter, only_in, replay
 from .result import NotedRun, noted_runs
 
 ADOPTIONS = 3
-"""So often a run is opened again when who led before was still writing."""
+"""Number of attempts to open a run while the former leader is still writing."""
 
 
 class RunJournal:
-    """A `Journal`: here first, then in the cluster. The lock is taken before it is begun or adopted."""
+    """A `Journal` that writes on this machine first, then in the cluster. The lock is acquired before a run is started
+    or adopted."""
 
     def __init__(self, open_here: Callable[[str], JournalHere], there: JournalThere, lock: DrainLock) -> None:
-        """`open_here` gives this machine's journal of a run by its id."""
+        """`open_local` returns this machine's journal of a run by its id."""
         self._open_here = open_here
         self._there = there
         self._lock = lock
         self._here: JournalHere | None = None
-        self._owed: tuple[Entry, ...] = ()  # written here, and not surely there
+        self._owed: tuple[Entry, ...] = ()  # written here, and not certainly in the cluster
         self.stands = False
-        """Whether the run is there, and ours: from now on there is something to go on with."""
+        """Whether the run exists in the cluster and this process leads it: from then on it can be resumed."""
 
     def begin(self, begun: RunStarted) -> None:
-        """
+        """Write the first entry of a new run.
+
         Raises:
-            UsageError: the journal's namespace is not there.
+            UsageError: the journal's namespace does not exist.
             JournalError, LockLost, Unauthorized, Forbidden: as `write`.
         """
         self._lock.must_be_held()
@@ -47,8 +50,8 @@ class RunJournal:
         self._lock.must_be_held()
 
     def adopt_removed(self, run: str, at: datetime) -> Journaled:
-        """As `adopt`, of a run whose journal somebody removed from the cluster: it is begun there anew with what this
-        machine has of it, which may be nothing. Raises: as `begin`."""
+        """As `adopt`, for a run whose journal was removed from the cluster: it is created there again from the entries
+        of this machine, if there are any. Raises: as `start`."""
         self._lock.must_be_held()
         entries = self._open_here(run).entries().entries
         begun = next((entry for entry in entries if isinstance(entry, RunStarted)), None)
@@ -56,8 +59,8 @@ class RunJournal:
         return self.adopt(run, at)
 
     def adopt(self, run: str, at: datetime) -> Journaled:
-        """What stands, after a note that we lead from now on. What one place has and the other has not is written to
-        that, for a machine may have ended between the two.
+        """Become the leader and return the state of the run. Entries that only one place has are copied to the other,
+        because a machine may have failed between the two writes.
 
         Raises:
             UsageError: there is no such run.
@@ -71,7 +74,7 @@ class RunJournal:
             except LockLost:
                 if not self._lock.held():
                     raise
-                # An act of theirs was under way; now they must see that they lost the lock.
+                # The former leader was writing; now it must see that it lost the lock.
         else:
             stands = self._taken_over(run, here, at)
         self._here, self._owed, self.stands = here, (), True
@@ -91,10 +94,10 @@ class RunJournal:
         self._lock.must_be_held()
         if self._here is None:
             raise JournalError("nothing can be written to a run that was neither begun nor adopted")
-        new = [entry for entry in entries if entry not in self._owed]  # the others were to be written before
+        new = [entry for entry in entries if entry not in self._owed]  # the others are still pending
         self._here.append(new)
         self._owed += tuple(new)
-        self._there.append(self._owed)  # some of them may be there already: copies do no harm
+        self._there.append(self._owed)  # some of them may be stored already: copies do no harm
         self._owed = ()
         self._lock.must_be_held()
 
@@ -103,17 +106,18 @@ class RunJournal:
         self._there.tell(phase, said)
 
 
-# Runs that nodes name in their notes, looked for where their journals should be: there, over, or removed.
+# Runs that are named in notes on nodes, looked up in their journal namespaces: existing, ended, or removed.
 
 
 RunsIn = Callable[[str], RunStore]
-"""The runs that are kept in a namespace."""
+"""Opens the runs that are stored in a namespace."""
 
 
 @frozen
 class FoundRun:
-    """`namespace`: where its journal was looked for. `there`: as it is listed, None where it is not; `unread`: why
-    nobody can tell, "" if one can. `led`: somebody holds the lock there, as far as can be told, and may be draining."""
+    """`namespace`: where its journal was looked up. `listed_run`: its entry in the list of runs, None if it is missing;
+    `read_error`: why the list could not be read, "" if it was. `has_leader`: a process holds the lock there, as far as
+    is known, and may be draining."""
 
     noted: NotedRun
     namespace: str
@@ -127,17 +131,17 @@ class FoundRun:
 
     @property
     def over(self) -> bool:
-        """Whether it surely is."""
+        """Whether it has certainly ended."""
         return self.there is not None and self.there.phase == RunPhase.ENDED.value
 
     @property
     def gone(self) -> bool:
-        """Whether its journal surely is."""
+        """Whether its journal certainly does not exist."""
         return self.there is None and not self.unread
 
 
 def found_runs(noted: Iterable[NotedRun], here: str, runs_in: RunsIn) -> tuple[FoundRun, ...]:
-    """`here`: the namespace that is meant where a note names none.
+    """Look up noted runs. `default_namespace`: the namespace to use where a note names none.
 
     Raises:
         Unreachable, Unauthorized
@@ -156,8 +160,9 @@ def found_runs(noted: Iterable[NotedRun], here: str, runs_in: RunsIn) -> tuple[F
 
 
 def in_the_way(cluster: Cluster, plan: DrainPlan, own: str, here: str, runs_in: RunsIn) -> Iterator[FoundRun]:
-    """The runs that forbid to drain by this plan, beside the run `own`: those that are not surely over, and changed a
-    node that it drains; and those that somebody leads by another namespace's lock, whatever nodes they drain.
+    """Yield the runs that forbid a drain by this plan, except the run `own_run`: runs that have not certainly ended and
+    changed a node that the plan drains; and runs with a leader that holds the lock of another namespace, whatever nodes
+    they drain.
 
     Raises: as `found_runs`.
     """
@@ -170,7 +175,7 @@ def in_the_way(cluster: Cluster, plan: DrainPlan, own: str, here: str, runs_in: 
 
 
 def _kept_in(runs: RunStore) -> tuple[dict[str, RunSummary], HeldLock | None, str]:
-    """The runs, the lock (None: it must not be read), and why they cannot be told."""
+    """Return the runs, the lock (None: it must not be read), and why the runs cannot be read."""
     try:
         listed = {run.run: run for run in runs.all()}
     except Forbidden as error:
@@ -181,32 +186,34 @@ def _kept_in(runs: RunStore) -> tuple[dict[str, RunSummary], HeldLock | None, st
         return listed, None, ""
 
 
-# Ask whoever leads a run for something, and wait until it is so; who has gone does not answer, and its lock tells.
+# Request a phase from the leader of a run and wait until it is reached. A leader that is gone does not respond; the
+# lock shows that.
 
 
 ANSWERS_S = 90.0
-"""Longer than a lock is held that nobody renews."""
+"""Longer than the lease of a lock that is not renewed."""
 
 LOOK_S = 1.0
 
 _REACHED: Mapping[RunPhase, tuple[RunPhase, ...]] = {
     RunPhase.PAUSED: (RunPhase.PAUSED, RunPhase.ABORTED, RunPhase.ENDED),
     RunPhase.RUNNING: (RunPhase.RUNNING,),
-    RunPhase.ABORTED: (RunPhase.ABORTED, RunPhase.ENDED),  # what it has asked for may take long to settle
+    RunPhase.ABORTED: (RunPhase.ABORTED, RunPhase.ENDED),  # its requests may take long to settle
 }
-"""Of what is asked for, where the run stands when that is heard."""
+"""For each requested phase, the phases that show that the leader received the request."""
 
 
 class WishSource(Enum):
-    SO = "so"  # it is as was asked
-    NOBODY = "nobody"  # nobody leads it, so that nothing is done
-    SILENT = "silent"  # somebody renews the lock, and does not do what was asked
+    SO = "so"  # the phase was reached
+    NOBODY = "nobody"  # the run has no leader, so nothing is done
+    SILENT = "silent"  # a process renews the lock, and does not do what was requested
 
 
 def ask_leader(
     runs: RunStore, run: RunSummary, wanted: RunPhase, who: str, sleep: Callable[[float], object]
 ) -> WishSource:
-    """
+    """Request `requested_phase` from the leader of a run, and wait until the phase is reached or the run has no leader.
+
     Raises:
         as `RunStore`.
     """
@@ -216,7 +223,7 @@ def ask_leader(
         held = runs.lock()
         there = next((each for each in runs.all() if each.run == run.run), None)
         led, stands = there is not None and leads(held, there), _stands(there)
-        # A run that stood so before it was asked says nothing by standing so: its leader may have gone.
+        # A phase that was reached before the request proves nothing: the leader may be gone.
         if stands in _REACHED[wanted] and (stands.value != run.phase or (led and held.renewed != before.renewed)):
             return WishSource.SO
         if not led:
@@ -226,11 +233,11 @@ def ask_leader(
 
 
 def leads(held: HeldLock, run: RunSummary) -> bool:
-    """Whether who holds the lock leads this very run, and not another one."""
+    """Whether the holder of the lock leads this run, and not another one."""
     return held.led and held.holder == run.leader
 
 
 def _stands(run: RunSummary | None) -> RunPhase:
-    """A word of a newer version is taken for one that is under way."""
+    """Return the phase of a run; a phase of a newer version counts as running."""
     found = run.phase if run is not None else RunPhase.ENDED.value
     return RunPhase(found) if found in {each.value for each in RunPhase} else RunPhase.RUNNING

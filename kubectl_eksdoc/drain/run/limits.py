@@ -1,4 +1,4 @@
-"""When a run holds, stops, or gives up on a pod: what its guards go by."""
+"""Limits of a run: when its guards hold it, stop it, or give up a pod."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.options import COUNT, SECONDS, SECONDS_OR_NONE, OptionKind, option
 
 SETTLES_S = 120.0
-"""So long a run that was stopped waits for pods that leave."""
+"""How long a stopped run waits for pods that are stopping."""
 
 READY_S = 600.0
-"""As long as a Deployment's progressDeadlineSeconds by default."""
+"""The default of a Deployment's progressDeadlineSeconds."""
 
 ILL_S = 60.0
-"""So long a run waits for the replacement of a pod that was not Ready: it may be what was wrong with its node."""
+"""How long a run waits for the replacement of a pod that was not Ready: its node may have been the cause."""
 
 GUARDS = "Guards"
 THE_END = "The end"
@@ -68,8 +68,8 @@ class RunLimits:
         "skip a node when one of its pods cannot be evicted within this time",
         "TIME",
     )
-    """A pod is given up that is refused for so long while nothing moves, or that takes so much longer to stop than it
-    may."""
+    """A pod is given up when it is refused for this long without any change, or stops this much longer than its grace
+    period."""
     soak_s: float = option(
         0.0,
         "--soak",

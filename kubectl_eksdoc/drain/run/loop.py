@@ -1,12 +1,12 @@
-"""A drain in real time: the engine decides; here it is written down first, then done, and what comes of it is heard.
+"""Run loop of a drain in real time: the engine decides; this loop writes each intent to the journal, performs it, and
+passes on updates.
 
-Nothing changes in the cluster before its intent is in the journal, and nothing while it is not sure that the lock is
-held. What is asked for and not answered when it ends comes to its end by itself: whoever goes on looks at it.
+Nothing changes in the cluster before its intent is in the journal, or while it is uncertain whether the lock is held.
+Requests without a response when the run ends settle by themselves: a process that resumes the run checks them.
 
-While nobody knows whether the lock is still ours: the server is away, or this machine stood still.
-
-Nothing is asked for meanwhile. Where the lock becomes ours again, nobody else has drained here since, and everything is
-listed anew before the run goes on; where somebody else had it, the run ends.
+An outage is a time in which it is uncertain whether the lock is held: the API server is unreachable, or this machine
+was suspended. No changes are requested meanwhile. If the lock is regained, no other client has drained here, and
+everything is listed again before the run continues; if another client held it, the run ends.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .remaining import Remaining
 from .result import PendingPod, Record
 
 LOOK_S = 1.0
-"""So often it is looked whether somebody wishes to end it."""
+"""Interval at which user requests are read."""
 
 _LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
 @frozen
 class ApiOutage:
-    """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
-    it is not, and is asked every second."""
+    """Waits while the lock is in doubt. `longest_s`: maximum time. `hear` receives the updates; `ends` returns why the
+    run is to end, "" if it is not, and is called every second."""
 
     _lock: DrainLock
     _field: Field
@@ -55,7 +55,7 @@ class ApiOutage:
     _ends: Callable[[], str]
 
     def said(self, doubt: LockInDoubt) -> str:
-        """Why nothing is done now, for users."""
+        """Return why nothing is changed now, for users."""
         so_long = duration(round(self._lock.doubted_s))
         if not doubt.failed:
             return f"this machine stood still for {so_long}: it continues if no other client has drained here meanwhile"
@@ -63,10 +63,10 @@ class ApiOutage:
         return f"{why}; nothing is changed meanwhile; it continues automatically or can be stopped"
 
     def sit_out(self, doubt: LockInDoubt) -> None:
-        """Until the lock is ours again and all was seen anew.
+        """Wait until the lock is held again and everything was listed again.
 
         Raises:
-            LockLost: it never will be, or is not waited for any longer.
+            LockLost: it cannot be regained, or the wait was too long.
             Unauthorized, Forbidden: the cluster must not be watched any more.
         """
         while True:
@@ -80,7 +80,7 @@ class ApiOutage:
                     return
 
     def _looked_anew(self, doubt: LockInDoubt) -> bool:
-        """Whether everything was listed; not if the lock was lost again meanwhile."""
+        """Whether everything was listed again; False if the lock was lost again meanwhile."""
         self._check(doubt)
         self._field.renew()
         unseen = set(_LISTS)
@@ -94,7 +94,7 @@ class ApiOutage:
         return True
 
     def _check(self, doubt: LockInDoubt) -> None:
-        """Raises LockLost: nobody waits any longer."""
+        """Raises LockLost: the wait is over."""
         why, for_s = self._ends(), self._lock.doubted_s
         if why:
             raise LockLost(f"{why}; {doubt.message}", doubt.hint)
@@ -104,33 +104,33 @@ class ApiOutage:
 
 
 SHOW_S = 0.5
-"""So often at the most it is reckoned where it stands, for which every pod is looked at."""
+"""Minimum interval between two computations of the progress, which reads every pod."""
 
 EXPLAIN_S = 60.0
-"""So long nothing happens until it is said why, and said again."""
+"""After this time without an event the reasons are reported, and then again after the same time."""
 
 _NO_PROGRESS = (Happened.REFUSED, Happened.WARNED)
 
 TELL_S = 10.0
-"""So often it is told in the cluster how far it is."""
+"""Interval at which the progress is published in the cluster."""
 
 SHORTEST_S = 0.001
-"""It waits at least so long, however little is left by its reckoning: fractions must not keep it busy."""
+"""Minimum wait, so that fractions of a second do not cause a busy loop."""
 
 
 class RunWish(Enum):
-    """What the user wants of a run now."""
+    """What the user requests of a run."""
 
     GO_ON = "go-on"
-    PAUSE = "pause"  # ask for nothing more until it is GO_ON again
-    FINISH_WAVE = "finish-wave"  # begin no other wave, and end when the one that is under way is over
-    STOP = "stop"  # ask for nothing more, let what is under way settle, and end
-    LEAVE = "leave"  # end at once: what is under way comes to its end by itself
+    PAUSE = "pause"  # send no requests until it is GO_ON again
+    FINISH_WAVE = "finish-wave"  # start no further wave, and end after the current one
+    STOP = "stop"  # send no more requests, let those in flight settle, and end
+    LEAVE = "leave"  # end at once: requests in flight settle by themselves
 
 
 class RunWishState(NamedTuple):
-    """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause. `alone`:
-    nodes that are to be left alone from now on."""
+    """`requester`: "" for the user of this process. `reason`: the event that made the request if no user did, as a
+    clause. `nodes_left_alone`: nodes to leave alone from now on."""
 
     what: RunWish = RunWish.GO_ON
     who: str = ""
@@ -143,7 +143,7 @@ class RunWishState(NamedTuple):
 
     @property
     def stops(self) -> str:
-        """Why it ends; "" if it does not."""
+        """Why the run is to end; "" if it is not."""
         return (self.why or f"{self.by} stopped it") if self.what in (RunWish.STOP, RunWish.LEAVE) else ""
 
 
@@ -162,24 +162,25 @@ _NOTED: Mapping[Happened, JournalNote] = {
 
 @frozen
 class DrainRunEnd:
-    """`stopped`: why it asked for nothing more, "" if it did not stop; `record`: what was planned and what happened."""
+    """`stop_reason`: why the run sent no more requests, "" if it did not stop; `record`: what was planned and what
+    happened."""
 
     stopped: str
     record: Record
 
     @property
     def undone(self) -> Mapping[str, tuple[str, ...]]:
-        """Nodes that are there and were not emptied, each with the pods (ns/name) that are left of it."""
+        """Nodes that exist and were not emptied, each with its remaining pods (ns/name)."""
         return self.record.undone
 
     @property
     def whole(self) -> bool:
-        """Whether everything was done that the run was for."""
+        """Whether all of the plan was done."""
         return not self.stopped and not self.undone
 
     @property
     def said(self) -> str:
-        """As the journal has it."""
+        """The outcome, as written to the journal."""
         if self.stopped or not self.undone:
             return self.stopped or DONE
         return f"not emptied: {', '.join(sorted(self.undone))}"
@@ -187,15 +188,15 @@ class DrainRunEnd:
 
 @dataclass(eq=False)
 class Draining:
-    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens. Without `replanning`
-    pods that came after the plan was made are only waited for.
+    """One run of an engine. Mutable; `listen` receives all events as they happen. Without `replanning`, pods that were
+    scheduled onto nodes after the plan was made are only waited for.
 
-    Somebody else keeps the lock alive: here it is only asked whether it is held. While that is in doubt, nothing is
-    written or done; what was to be is written and looked at when the lock is ours again (`outage`).
+    The caller renews the lock; this class only checks whether it is held. While that is in doubt, nothing is written or
+    changed; pending entries are written and pending requests checked when the lock is held again (`ApiOutage`).
 
-    `show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain` is told
-    what it waits for, and for how long nothing has happened, every minute in which nothing does. `teaches`: later plans
-    may reckon with its times, which those of a cluster that plays faster than the clock are not for.
+    `show` receives the progress at least every second. `max_outage_s`: how long the lock may be in doubt. `explain`
+    receives what the run waits for, and for how long nothing has happened, every minute without an event.
+    `records_times`: later plans may use the measured times; False for a cluster that runs faster than the clock.
     """
 
     engine: Engine
@@ -221,9 +222,9 @@ class Draining:
         self._begun_s = self.clock.monotonic()
         self._intents: dict[
             tuple[type, str], JournalIntent
-        ] = {}  # those not answered, by kind of act and UID of node or pod
-        self._entries: list[Entry] = []  # to be written with the next ones
-        self._unbegun: deque[Errand] = deque()  # what the engine asked for, and the field was not asked for yet
+        ] = {}  # without a response, by type of action and UID of node or pod
+        self._entries: list[Entry] = []  # to be written with the next entries
+        self._unbegun: deque[Errand] = deque()  # requested by the engine, not sent yet
         self._untold: list[RunMoment] = []
         self._ended: DrainRunEnd | None = None
         self._paused = self._leaves = False
@@ -231,11 +232,11 @@ class Draining:
         self._outage = ApiOutage(self.lock, self.field, self.away_s, self._hear, self._ends_waiting)
 
     def to_the_end(self) -> DrainRunEnd:
-        """Drain until nothing is left to do, or it must stop.
+        """Drain until nothing is left to do, or the run must stop.
 
         Raises:
             LockLost, JournalError: at once; nothing more is done.
-            Unauthorized, Forbidden: the cluster does not let us watch it any more.
+            Unauthorized, Forbidden: the cluster must not be watched any more.
         """
         while True:
             try:
@@ -244,7 +245,7 @@ class Draining:
                 # Nothing changes while it is in doubt whether the lock is still held.
                 self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
                 self._collect()
-                self._listen_now()  # it cannot be written down now
+                self._listen_now()  # it cannot be journaled now
                 self._outage.sit_out(doubt)
                 self._told_s = -TELL_S
                 unbegun, self._unbegun = self._unbegun, deque()
@@ -252,7 +253,7 @@ class Draining:
                     if changes_something(act):
                         self._hear(RequestAnswered(act, LostAnswer(f"it was not sent: {doubt.message}")))
                     else:
-                        self._unbegun.append(act)  # begun in the next round, which hears of another doubt
+                        self._unbegun.append(act)  # sent in the next round, which detects another doubt
             except JournalError:
                 if not self._is_in_doubt():
                     raise
@@ -261,22 +262,22 @@ class Draining:
                     return ended
 
     def left(self, why: str) -> DrainRunEnd:
-        """What is known where an error ended it."""
+        """Return the state of the run when an error ended it."""
         return DrainRunEnd(why, self._record())
 
     def _go_on(self) -> DrainRunEnd | None:
-        """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""
+        """Do one round; not None: it was the last. Raises: as `run`; LockInDoubt."""
         self._heed()
         if self.replanning is not None:
             self.replanning.look(lambda: self._now_s)
-        # Written down, then checked, then begun, one after the other.
+        # Journaled, then checked, then sent, one after the other.
         acts = self.engine.acts(self._now_s)
         for change in filter(changes_something, acts):
             intent = self.scribe.intent(change, self.clock.now())
             self._intents[_key(change)] = intent
             self._entries.append(intent)
         self._unbegun.extend(acts)
-        if any(map(changes_something, self._unbegun)):  # those of a round in which they could not be written, too
+        if any(map(changes_something, self._unbegun)):  # also those of a round in which they could not be written
             self._keep()
         self._begin()
         self._tell()
@@ -289,7 +290,7 @@ class Draining:
         return None
 
     def _is_in_doubt(self) -> bool:
-        """Whether that is why nothing could be written: the next round says so. Raises LockLost."""
+        """Whether a doubtful lock is why nothing could be written: the next round handles it. Raises LockLost."""
         try:
             self.lock.must_be_held()
         except LockInDoubt:
@@ -297,7 +298,7 @@ class Draining:
         return False
 
     def _ends_waiting(self) -> str:
-        """Why the run is to end while it waits for the lock; "" if it is not."""
+        """Return why the run is to end while it waits for the lock; "" if it is not."""
         self.show(standing(self.engine, self._remaining, self._now_s))
         self._tell_why()
         return self.wish().stops
@@ -318,7 +319,7 @@ class Draining:
         self._alone |= wished.alone
         self.engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is RunWish.FINISH_WAVE else "")
         if wish is RunWish.STOP and self.engine.drained:
-            self.engine.wait_no_longer()  # there is nothing else to stop
+            self.engine.wait_no_longer()  # nothing else can be stopped
         elif wished.stops and not self.engine.stopped:
             self.engine.stop(wished.stops, self._now_s)
             self._phase = RunPhase.ABORTED
@@ -329,7 +330,7 @@ class Draining:
             self._paused = wish is RunWish.PAUSE
             self._phase = RunPhase.PAUSED if self._paused else RunPhase.RUNNING
             noted = JournalNote.PAUSED if self._paused else JournalNote.RESUMED
-            paused = f"{wished.by} paused it" if self._paused else ""  # whoever reads the journal must know why
+            paused = f"{wished.by} paused it" if self._paused else ""  # readers of the journal need the reason
             self._entries.append(self.scribe.note(noted, self.clock.now(), who, paused))
             self._told_s = -TELL_S
         self.engine.pause(f"{wished.by} paused it" if self._paused else "")
@@ -354,7 +355,7 @@ class Draining:
             self._listen_now()
 
     def _collect(self) -> None:
-        """What has happened, to be told and written down."""
+        """Collect new events for listeners and the journal."""
         new = self.engine.new_moments()
         now = self.clock.now()
         for moment in new:
@@ -367,7 +368,7 @@ class Draining:
             self._happened_s = self._now_s
 
     def _note_stops(self) -> None:
-        """How long pods took to stop, for later plans of the same templates."""
+        """Journal how long pods took to stop, for later plans with the same templates."""
         measured, now = self._remaining.measured, self.clock.now()
         measured.look(self.engine.moments)
         if not self.teaches:
@@ -379,7 +380,7 @@ class Draining:
         self.listen(untold)
 
     def _tell_where(self) -> None:
-        """To whoever looks here, and now and then to those who look into the cluster."""
+        """Report the progress here, and at intervals in the cluster."""
         now_s = self._now_s
         if now_s - self._shown_s < SHOW_S and now_s - self._told_s < TELL_S:
             return
@@ -401,7 +402,7 @@ class Draining:
         if self._ended is None:
             self._ended = DrainRunEnd(self.engine.stopped, self._record())
             self._note_stops()
-            # Plan and result, for `drain status --history`.
+            # Planned and actual time, for `drain status --history`.
             estimate = self._ended.record.plan.estimate
             if self._ended.record.causes and estimate is not None and self.teaches:
                 took_s = estimate.p50_s + sum(self._ended.record.causes.values())

@@ -1,7 +1,5 @@
-"""What is seen of a node and its pods, and what has become of them by that: it counts more than any answer.
-
-What becomes of nodes and pods by what was answered to the acts of a run.
-"""
+"""Observed state of nodes and pods, and the phases that follow from it: observation outranks any response. Also handles
+responses to the actions of a run, and pods that came after the plan was made."""
 
 from __future__ import annotations
 
@@ -41,8 +39,8 @@ from .state import ENDS, DrainedNode, DrainRunState, NodePhase
 
 
 class Observations:
-    """Mutable by its parts. `partial`: a node with pods that do not go is emptied of the others all the same. `run`:
-    the id that is noted on the nodes that we change, "" where none is."""
+    """Mutable by its parts. `partial`: a node with pods that cannot be evicted is still emptied of the others. `run`:
+    the run id in the notes on the nodes that this run changes, "" if there is none."""
 
     def __init__(
         self,
@@ -87,7 +85,8 @@ class Observations:
         self._detaching.look(node, now_s)
 
     def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
-        """It may be cordoned now, or in others' hands: then nobody fights for it, and its pods are waited for."""
+        """Update the phase of the node itself. It may be cordoned now, or drained by another client: the run does not
+        compete with that client, and only waits for the pods."""
         if node.phase is NodePhase.GOING:
             return
         board = self._board
@@ -108,11 +107,12 @@ class Observations:
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
 
     def _is_noted(self, there: Node) -> bool:
-        """Whether everybody can see that it is ours to drain: also what somebody had cordoned before is noted."""
+        """Whether the note of this run is on the node. A node that another client cordoned before is noted as well."""
         return not self._run or (there.note is not None and there.note.run == self._run and there.note.drains)
 
     def _whose_else(self, node: DrainedNode, there: Node) -> str:
-        """Why it is another run's of ours; "" if it is not. What was noted on it when it was planned is over."""
+        """Return why the node belongs to another run of this tool; "" if it does not. A note that existed when the plan
+        was made no longer counts."""
         note, before = there.note, node.target.node.note
         if not self._run or note is None or note.run == self._run or (before is not None and note.run == before.run):
             return ""
@@ -124,40 +124,41 @@ def _why_kept(node: DrainedNode) -> str:
     return "; ".join(f"{pursuit.pod.key}: {pursuit.said}" for pursuit in node.kept)
 
 
-# Pods that came to a node after the plan was made: before its cordon, by a toleration, or past the scheduler.
+# Pods that were scheduled onto a node after the plan was made: before its cordon, through a toleration, or by another
+# scheduler.
 #
-# Whether they go, when and by which limits is for a plan to say, so a new one is asked for. Who sends pods back to the
-# same node again and again is not fought: they are left, and so is the node. So is one that our own restart made: the
-# user asked for no downtime, and another restart of the same run does nothing.
+# A new plan decides whether, when and under which limits they are evicted. If an owner puts pods onto the same node
+# again and again, they are kept and the node is left alone. The same applies to a pod that this run's own restart
+# created: the user asked for no downtime, and another restart in the same run has no effect.
 
 
 RETURNS = 2
-"""So often pods of one owner that come back to one node are evicted again."""
+"""Pods of one owner that are rescheduled onto the same node are evicted again this many times."""
 
 _EMPTIED = (NodePhase.ACTIVE, NodePhase.EMPTY, NodePhase.DETACHING)
 
 
 class LatePods:
-    """Mutable."""
+    """Mutable. Pods that were scheduled onto drained nodes after the plan was made."""
 
     def __init__(self, board: DrainRunState, asking: EvictionRequests, brakes: RunHolds, partial: bool) -> None:
         self._board = board
         self._asking = asking
         self._brakes = brakes
         self._partial = partial
-        self._found: dict[str, set[str]] = defaultdict(set)  # by node: UIDs
+        self._found: dict[str, set[str]] = defaultdict(set)  # UIDs by node
         self._returned: Counter[tuple[str, str]] = Counter()  # by node and owner
         self._last = max((p.eviction.position for p in board.pursuits.values()), default=0)
 
     @property
     def on(self) -> dict[str, tuple[str, ...]]:
-        """Their UIDs, by the nodes that are being emptied, or are empty but for them."""
+        """UIDs of late pods by node, for nodes that are being emptied, or are empty except for them."""
         phases = {name: self._board.nodes[name].phase for name, uids in self._found.items() if uids}
         emptied = [name for name, phase in phases.items() if phase in _EMPTIED]
         return {name: tuple(sorted(self._found[name])) for name in emptied}
 
     def take(self, news: News) -> None:
-        """What was told, once it is known to `seen`."""
+        """Handle an update that `observed` already contains."""
         seen = self._board.seen
         match news:
             case PodIs(pod, _):
@@ -183,7 +184,7 @@ class LatePods:
             self._found[node.name].discard(pod.uid)
 
     def extend(self, plan: DrainPlan, now_s: float) -> None:
-        """They go as `plan` has it, behind all that was planned before; of what it says of others nothing is taken."""
+        """Evict the late pods as `plan` says, after everything planned before; the rest of `plan` is ignored."""
         going = {eviction.pod.uid: eviction for eviction in plan.evictions}
         staying = {left.pod.uid: left for left in plan.left}
         drained = {target.node.name: target for target in plan.targets}
@@ -204,7 +205,7 @@ class LatePods:
         self._last += max((eviction.position for eviction in plan.evictions), default=0)
 
     def _not_again(self, node: DrainedNode, evictions: Iterable[Eviction]) -> list[NotEvictedPod]:
-        """Those that came back too often; the others have come back once more."""
+        """Return the pods that were rescheduled too often; count one more return for the others."""
         owners = {(node.name, _owner(each.pod)): None for each in evictions}
         tired = {key for key in owners if self._returned[key] >= RETURNS}
         self._returned.update(key for key in owners if key not in tired)
@@ -222,7 +223,8 @@ class LatePods:
         return found
 
     def _leave(self, node: DrainedNode, left: Iterable[NotEvictedPod], now_s: float) -> None:
-        """What stays is nothing to anybody; for what should go and cannot the node is left alone, or only this pod."""
+        """Keep these pods. A pod with verdict STAY is ignored. For a pod that should be evicted and cannot be, the node
+        is left alone, or only the pod if `partial`."""
         held = [each for each in left if each.verdict is not PodVerdict.STAY]
         node.stays |= {each.pod.uid for each in left}
         node.held += tuple(each.pod.key for each in held)
@@ -255,18 +257,18 @@ def _owner(pod: Pod) -> str:
 
 
 LOOK_S = 90.0
-"""A look that fails takes a minute of tries, and the pause behind it."""
+"""Duration of a failing read: a minute of retries and the pause after it."""
 
 CORDON_TRIES = 5
-"""So often a cordon is refused as such, and not by chance, until the node is left alone."""
+"""A node is left alone after this many refusals of its cordon (refusals as such, not conflicts or throttling)."""
 
 PATIENT = 2
-"""So many times as long as errors may stop the whole drain they are borne of one node's cordon."""
+"""Errors on one node's cordon are tolerated this many times as long as errors that stop the whole drain."""
 
 
 class Replies:
-    """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for, and a cordon
-    of which nothing comes; `failing_s`: so long a server that only answers with errors is asked."""
+    """Mutable by its parts. `blocked_s`: how long to wait for unexpected pods on an empty node, and for a cordon
+    without effect; `failing_s`: how long to retry a server that answers only with errors."""
 
     def __init__(
         self,
@@ -296,7 +298,7 @@ class Replies:
             case PodsFound(Look(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
             case RequestAnswered(Look(pod), answer):
-                # It is looked at again, and is nobody's to wait for when that fails for too long.
+                # The read is repeated; the pod is given up when reads fail for too long.
                 pursuit = board.pursuits[pod.uid]
                 said = said_of(answer)
                 before = pursuit.step
@@ -317,7 +319,8 @@ class Replies:
                 self._detaching.take(news, now_s)
 
     def _cordon(self, node: DrainedNode, answer: ApiStatus | LostAnswer, now_s: float) -> None:
-        """Its success is not believed: the node is begun when it is seen unschedulable."""
+        """Handle the response to a cordon. Success alone is not enough: the node is started when it is observed
+        unschedulable."""
         node.asked, node.answered, node.since_s = False, True, now_s
         self._board.stir((node.name,))
         node.unseen_s = now_s if node.unseen_s is None else node.unseen_s
@@ -332,8 +335,8 @@ class Replies:
             self._board.leave_alone(node, now_s, f"it cannot be cordoned: {said}")
 
     def _is_hopeless(self, node: DrainedNode, answer: ApiStatus | LostAnswer, now_s: float) -> bool:
-        """Whether this answer to its cordon was one too many. Errors of the server, where others have them too, stop
-        the whole drain before they are too many for one node."""
+        """Whether this response to the cordon was the last one accepted. Server errors that also affect other nodes
+        stop the whole drain before this limit is reached."""
         if error_of(answer):
             node.failing_s = now_s if node.failing_s is None else node.failing_s
             return now_s - node.failing_s >= PATIENT * self._failing_s
@@ -378,7 +381,7 @@ class Replies:
 
     @property
     def _looks(self) -> int:
-        """So many that failed are too many: each takes a minute."""
+        """Number of failed reads that are too many: each takes a minute."""
         return max(2, int(self._blocked_s / LOOK_S))
 
     def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:

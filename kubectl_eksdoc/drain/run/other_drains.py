@@ -1,8 +1,9 @@
-"""Drains that somebody else is running: which pods are left on each node, what each waits for, and about how long yet.
+"""Drains of other clients: remaining pods on each node, what each waits for, and the estimated remaining time. Also new
+plans during a run.
 
-A cordoned node, or one with somebody's sign (`kubernetes.drain_filters.foreign_drain`), counts as being drained: the
-cluster
-does not say who drains it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
+A cordoned node, or one with a mark of another client (`kubernetes.drain_filters.foreign_drain`), counts as being
+drained: the cluster does not store which client drains it, and kubectl drain leaves no other trace. Runs of this tool
+leave notes on nodes.
 """
 
 from __future__ import annotations
@@ -27,23 +28,24 @@ from ..result import DrainPlan
 from .engine import Engine
 from .pod_evictions import ObservedState
 
-# A new plan while a run is under way, made from what is seen then, for pods that the first one does not know.
+# Replanning during a run: a new plan from the current observations, for pods that the first plan does not contain.
 
 
 _PASSING = Code.each("budget-exhausted", "budget-stale", "budget-disagrees", "budget-unhealthy")
 
 WAITED_FOR = frozenset(code.name for code in _PASSING)
-"""Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""
+"""Blockers of a plan that end by themselves if this run caused them; otherwise the engine gives up on them."""
 
 AGAIN_S = 5.0
-"""So long after one new plan the next one is made; of a large cluster a plan takes long, then longer."""
+"""Minimum delay between two new plans; longer for a large cluster, for which planning takes long."""
 
 IDLE = 4.0
-"""So many times as long as a plan took there is none after it: it holds up everything else."""
+"""After a plan there is none for this many times its computation time, during which everything else waits."""
 
 
 class Replanning:
-    """Mutable. `facts`: the cluster as it was read when the run began; what is watched is newer in what was seen."""
+    """Mutable. `facts`: the cluster as it was read when the run started; watched objects are newer in the observed
+    state."""
 
     def __init__(self, engine: Engine, facts: Cluster) -> None:
         self._engine = engine
@@ -52,11 +54,11 @@ class Replanning:
 
     @property
     def next_s(self) -> float:
-        """When a new plan will be made though nothing is told; infinity where none is wanted."""
+        """When a new plan will be made even without an update; infinity if none is needed."""
         return self._not_before_s if self._engine.strangers and not self._engine.stopped else inf
 
     def look(self, now: Callable[[], float]) -> None:
-        """Make a new plan if one is wanted; `now` tells the seconds since the run began."""
+        """Make a new plan if one is needed; `now_fn` returns the seconds since the run started."""
         begun_s = now()
         if self.next_s <= begun_s:
             engine = self._engine
@@ -68,11 +70,12 @@ class Replanning:
 def plan_again(
     facts: Cluster, seen: ObservedState, nodes: tuple[str, ...], policy: DrainPolicy, now_s: float
 ) -> DrainPlan:
-    """The plan of `nodes` by what is seen now: each pod on them is judged by itself, whatever the others on its node.
+    """Return the plan of `nodes` for the current observations: each pod is judged by itself, independent of other pods
+    on its node.
 
-    Waves are not looked at: their nodes have been begun. What the run has used up of a budget comes back. No pod is
-    deleted past its budget: the names that were typed back are those of pods that the first plan knows, and a pod that
-    has such a name by now is another one.
+    Waves are ignored, because the nodes have been started. Budget room that the run itself has used comes back. No pod
+    is deleted past its budget: the confirmed names are those of pods of the first plan, and a pod that has such a name
+    now is another one.
     """
     there = seen.now(facts, now_s)
     each = replace(
@@ -91,7 +94,7 @@ def plan_again(
 _AS_OTHERS_DO = DrainPolicy(
     force=True, delete_emptydir_data=True, evict_protected=True, partial=True, assume_fixed=WAITED_FOR, order="soonest"
 )
-"""What others may do to pods is not known: so the most."""
+"""The actions of other clients are unknown, so the most permissive policy is assumed."""
 
 SOMEBODY = "another client (it is cordoned)"
 
@@ -108,8 +111,8 @@ class PodLeft:
 
 @frozen
 class OthersNode:
-    """`left_s`: about so long until it is empty if whoever drains it asks again at once; None where that never ends,
-    or nobody can tell. `run`: the run of this tool that drains it, or did."""
+    """`left_s`: estimated time until it is empty if its client retries at once; None if that never ends, or is unknown.
+    `run`: the run of this tool that drains it, or did."""
 
     node: str
     who: str
@@ -119,7 +122,7 @@ class OthersNode:
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """What of it is seen, without what is reckoned."""
+        """The observed facts, without estimates."""
         return self.node, self.who, self.pods, self.run
 
     @property
@@ -128,7 +131,7 @@ class OthersNode:
 
 
 def drained_by_others(cluster: Cluster, names: frozenset[str] = frozenset()) -> tuple[OthersNode, ...]:
-    """The nodes of these names, or all that somebody drains; by name."""
+    """Return the nodes of these names, or all nodes that another client drains; by name."""
     locks = by_locks(cluster)
     who = {node.name: _who(node, locks.get(node.name)) for node in cluster.nodes}
     nodes = [node for node in cluster.nodes if node.name in names or (not names and who[node.name])]
@@ -165,7 +168,7 @@ def _run(node: Node) -> RunNote | None:
 
 
 def _left(pods: tuple[Pod, ...], nodes: set[str]) -> defaultdict[str, list[Pod]]:
-    """Those that have to go from each node."""
+    """Return the pods that have to go from each node."""
     on: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         if pod.node in nodes and not (pod.mirror or comes_back_to_its_node(pod) or pod.finished):
@@ -189,7 +192,7 @@ def _pod(pod: Pod, budgets: tuple[Budget, ...]) -> PodLeft:
 
 
 def _left_s(cluster: Cluster, nodes: list[Node]) -> dict[str, float]:
-    """By a plan of what is left, as if the nodes were nobody's."""
+    """Estimate with a plan of the remaining pods, as if the nodes had no other client."""
     ours = [as_nobodys(node) for node in nodes]
     by_name = {node.name: node for node in ours}
     unlocked = tuple(replace(each, reboot_locks=()) if each.reboot_locks else each for each in cluster.workloads)

@@ -1,4 +1,5 @@
-"""One pod on its way out: asked for, leaving, gone, or stuck; and what each answer and each sight of it changes."""
+"""Eviction of one pod: requested, stopping, gone, or stuck; how responses and observations change it. Also the observed
+state of the cluster."""
 
 from __future__ import annotations
 
@@ -33,20 +34,20 @@ from ..outcome import Eviction
 from ..policy import Means
 from .answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, right_for
 
-# What is in the cluster as far as a run was told: pods, budgets and nodes, each as it was last.
+# Observed state of pods, budgets and nodes, as of the latest update of each.
 
 
 class ObservedState:
-    """Mutable. News may come twice or late: what is older than what is known changes nothing. `first`: everything as it
-    was read before; what nobody tells of is as it was then."""
+    """Mutable. Updates may come twice or late: an update older than the known version changes nothing. `first`: the
+    cluster as it was first read; facts without updates remain as they were then."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.first = cluster
         self.nodes: dict[str, Node] = {node.name: node for node in cluster.nodes}
         self.budgets: dict[str, Budget] = {budget.key: budget for budget in cluster.budgets}
         self._pods: dict[str, Pod] = {pod.uid: pod for pod in cluster.pods}
-        self._uids = {(pod.namespace, pod.name): pod.uid for pod in cluster.pods}  # of the latest of each name
-        self._versions: dict[str, int] = {}  # of pods by uid, of budgets by key
+        self._uids = {(pod.namespace, pod.name): pod.uid for pod in cluster.pods}  # of the latest pod of each name
+        self._versions: dict[str, int] = {}  # of pods by UID, of budgets by key
 
     def take(self, news: News) -> None:
         match news:
@@ -74,7 +75,7 @@ class ObservedState:
                 self.nodes = {node.name: node for node in nodes}
             case NodeIs(node):
                 self.nodes[node.name] = node
-            case PodsFound(ListPods(), pods):  # it has no version: what was told of a pod counts more
+            case PodsFound(ListPods(), pods):  # it has no version: a watched update of a pod takes precedence
                 for pod in pods:
                     if pod.uid not in self._versions:
                         self._pods.setdefault(pod.uid, pod)
@@ -88,7 +89,7 @@ class ObservedState:
         return iter(self._pods.values())
 
     def holds(self, budget: str, now_s: float) -> tuple[Hold, ...]:
-        """Its same-name holds; the clock is the cluster's as it was when everything was read, and runs on."""
+        """Return the budget's same-name holds; the clock is the cluster's at the first read, and runs on."""
         known = self.budgets.get(budget)
         if known is None or not known.disrupted:
             return ()
@@ -97,12 +98,12 @@ class ObservedState:
         return same_name_holds(known, pods, self.first.observed_at + timedelta(seconds=now_s))
 
     def hold_s(self, budget: str, now_s: float) -> float:
-        """When the last of its same-name holds ends, in seconds since the run began; 0 where there is none."""
+        """Return when the last of its same-name holds ends, in seconds since the run started; 0 without one."""
         holds = self.holds(budget, now_s)
         return (holds[-1].until - self.first.observed_at).total_seconds() if holds else 0.0
 
     def now(self, facts: Cluster, passed_s: float) -> Cluster:
-        """`facts` as of so many seconds later, with what was seen since."""
+        """Return `facts` as of `elapsed_s` seconds later, with the observations since."""
         return replace(
             facts,
             observed_at=facts.observed_at + timedelta(seconds=passed_s),
@@ -112,7 +113,7 @@ class ObservedState:
         )
 
     def version(self, of: str) -> int:
-        """Of a pod (by UID) or a budget (by key) the version it was last told in, 0 if it was only read."""
+        """Return the latest observed version of a pod (by UID) or a budget (by key), 0 if it was only read."""
         return self._versions.get(of, 0)
 
     def _all_pods(self, pods: Sequence[tuple[Pod, int]], version: int) -> None:
@@ -130,25 +131,26 @@ class ObservedState:
 
 
 BELIEVED_S = 10.0
-"""A pod whose eviction was accepted must be seen leaving within this: some webhooks answer yes and change nothing."""
+"""A pod whose eviction was accepted must be observed stopping within this time: some webhooks return success and change
+nothing."""
 
 FAKES = 3
-"""So often an accepted eviction may change nothing until the pod counts as kept by somebody."""
+"""An accepted eviction may have no effect this many times until the pod counts as kept."""
 
 FAKE_PAUSE_S = 30.0
 
 REFUSED_S = 60.0
-"""So long the word of a budget that says nothing new is believed."""
+"""How long the refusal of an unchanged budget is trusted."""
 
 COUNTED_S = 120.0
-"""So long a budget counts an eviction that was granted and did not happen (DeletionTimeout, disruption.go)."""
+"""How long a budget counts an eviction that was granted and did not happen (DeletionTimeout, disruption.go)."""
 
 RIGHTS = 4
-"""So often in a row its eviction must be forbidden until it is believed that the right is missing."""
+"""Number of "forbidden" responses in a row until the permission counts as missing."""
 
 
 class _Row(NamedTuple):
-    """Answers in a row that met the same trouble: so many, the first of them at `since_s`."""
+    """Consecutive responses with the same trouble: their number, and the time of the first, `since_s`."""
 
     trouble: RunTrouble = RunTrouble.NONE
     times: int = 0
@@ -159,26 +161,25 @@ class _Row(NamedTuple):
 
 
 class PodStep(Enum):
-    WAITING = "waiting"  # to be asked for
-    ASKED = "asked"  # there is no answer yet
+    WAITING = "waiting"  # to be requested
+    ASKED = "asked"  # no response yet
     ACCEPTED = "accepted"
-    IN_DOUBT = "in-doubt"  # it may have been evicted or not
+    IN_DOUBT = "in-doubt"  # evicted or not: unknown
     REPLACED = "replaced"  # its workload was restarted: it goes when the new pod is Ready
     LEAVING = "leaving"  # it has a deletionTimestamp
     GONE = "gone"
-    KEPT = "kept"  # it does not go until somebody changes something
+    KEPT = "kept"  # it stays until a user changes something
 
 
 class PodPursuit:
-    """Mutable. `since_s`: when it came to this step; `not_before_s`: when it may be asked for, or looked at, again.
+    """Mutable. `since_s`: when it entered this step; `not_before_s`: when it may be requested, or read, again.
 
-    `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
-    the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none. `begun_s`: from when on it
-    may be asked for at all, once it had the time to end by itself. `finished`: it did.
-    `looked_for`: somebody is looking at it now, so that it is not looked at once more meanwhile; `unlooked`: so often
-    in a row that failed.
-    `ends_s`: when the grace period of one that leaves is over; `late`: it was told that it is there all the same.
-    `row`: its latest answers, as far as they are alike; `alarmed`: it was told that they are too many, or go on for too
+    `budget_version` is the budget's version when the eviction was requested: until a newer one is known, a refusal by
+    the budget stands, for at most `REFUSAL_TRUSTED_S`, because the refusal may come from something other than a budget.
+    `evictable_from_s`: from when the pod may be evicted, after the time to finish by itself. `finished`: it did.
+    `read_pending`: a read of the pod is in flight; `failed_reads`: number of failed reads in a row. `grace_ends_s`:
+    when the grace period of a stopping pod ends; `overdue`: it was reported as still there after that. `responses`: its
+    latest consecutive equal responses; `alarm_reported`: it was reported that they are too many, or continue for too
     long.
     """
 
@@ -210,22 +211,23 @@ class PodPursuit:
 
     @property
     def spared(self) -> bool:
-        """Whether it is never asked for, whatever time it takes."""
+        """Whether it is never evicted, however long it takes."""
         return self.eviction.manner.means is Means.PATIENCE
 
     @property
     def replaced_s(self) -> float:
-        """So long after its workload was restarted the new pod should be Ready and this one gone."""
+        """How long after the restart of its workload the new pod should be Ready and this one gone."""
         restarts = self.eviction.manner.restarts
         return float(restarts.progress_s + self.pod.grace_seconds) if restarts is not None else 0.0
 
     def begin(self, now_s: float) -> None:
-        """Its node is begun, or it came to one that is: from now on it has the time to end by itself."""
+        """Start: its node was started, or it was scheduled onto a started node. From now on it has the time to finish
+        by itself."""
         self.begun_s = now_s + self.eviction.manner.waits_s
         self.not_before_s = max(self.not_before_s, self.begun_s) if self.step is PodStep.WAITING else self.not_before_s
 
     def may_finish(self, now_s: float) -> bool:
-        """Whether it is still left to end by itself."""
+        """Whether it still has time to finish by itself."""
         return bool(self.eviction.manner.waits_s) and now_s < self.begun_s
 
     def to(self, step: PodStep, now_s: float) -> None:
@@ -238,7 +240,7 @@ class PodPursuit:
 
     def answered(self, reading: Reading, now_s: float) -> None:
         if self.step is not PodStep.ASKED:
-            return  # what was seen meanwhile says more
+            return  # a newer observation takes precedence
         self.trouble, self.said = reading.trouble, reading.said
         self.not_before_s = now_s + reading.after_s
         self.row = self.row.then(reading.trouble, now_s)
@@ -258,7 +260,7 @@ class PodPursuit:
             self._was_forbidden(now_s)
 
     def look(self, seen: ObservedState, now_s: float) -> None:
-        """What is seen of it counts more than any answer."""
+        """Update the step by observation, which outranks any response."""
         if self.over:
             return
         pod = seen.pod(self.pod.uid)
@@ -268,7 +270,7 @@ class PodPursuit:
             self.to(PodStep.LEAVING, now_s)
             self.trouble, self.said = RunTrouble.NONE, ""
         elif pod.finished and self.step is PodStep.WAITING and self.eviction.manner.waits_s:
-            self.to(PodStep.GONE, now_s)  # a pod that has ended is on nobody's node
+            self.to(PodStep.GONE, now_s)  # a finished pod does not occupy a node
             self.finished, self.said = True, f"it has ended by itself ({pod.phase})"
         elif self.step is PodStep.REPLACED and now_s - self.since_s >= self.replaced_s:
             self.keep(f"its workload was restarted, and no new pod is Ready after {duration(self.replaced_s)}", now_s)
@@ -276,7 +278,7 @@ class PodPursuit:
             self._was_swallowed(now_s)
 
     def found(self, pod: Pod | None, seen: ObservedState, now_s: float) -> None:
-        """It was looked at just now, since nobody knew whether it had been evicted."""
+        """Handle a read of the pod, which was made because it was unknown whether it had been evicted."""
         self.looked_for, self.unlooked = False, 0
         if self.step is not PodStep.IN_DOUBT:
             return
@@ -285,13 +287,13 @@ class PodPursuit:
         elif pod.deleting:
             self.to(PodStep.LEAVING, now_s)
         elif self._is_counted(seen) and now_s - self.since_s < COUNTED_S:
-            self.not_before_s = now_s + BELIEVED_S  # asking again would count it twice
+            self.not_before_s = now_s + BELIEVED_S  # another request would count it twice
         else:
             self.to(PodStep.WAITING, now_s)
             self.not_before_s = max(self.not_before_s, self.begun_s, now_s + self._pause_s())
 
     def not_found(self, said: str, most: int, now_s: float) -> None:
-        """Nobody could look at it; the `most`-th time in a row it is given up."""
+        """Handle a failed read; after `max_failures` failures in a row the pod is given up."""
         self.looked_for = False
         if self.step is not PodStep.IN_DOUBT:
             return
@@ -302,7 +304,8 @@ class PodPursuit:
             self.to(PodStep.KEPT, now_s)
 
     def _pause_s(self) -> float:
-        """The more answers in a row told nothing, the longer it is left in peace: others of its budget go meanwhile."""
+        """Return the pause before the next request: it grows with each uncertain response, so that other pods of its
+        budget go first."""
         doubts = self.row.times if self.row.trouble is RunTrouble.SERVER else 0
         return min(SOON_S * 2.0 ** (doubts - 1), SLOWLY_S) if doubts > 1 else 0.0
 
@@ -311,13 +314,13 @@ class PodPursuit:
         return budget is not None and self.pod.name in budget.disrupted
 
     def stays_refused(self, budget_version: int, now_s: float) -> bool:
-        """Whether its budget would say the same again."""
+        """Whether its budget would refuse again."""
         if self.trouble is not RunTrouble.BUDGET or self.version != budget_version:
             return False
         return now_s - self.since_s < REFUSED_S
 
     def keep(self, why: str, now_s: float) -> None:
-        """It does not go until somebody changes something."""
+        """Give up the pod: it stays until a user changes something."""
         self.said = self.said or why
         self.to(PodStep.KEPT, now_s)
 

@@ -1,4 +1,4 @@
-"""Where a drain stands at a moment: how far it is, how long it still takes, and what is half done if it ends now."""
+"""Progress of a drain: how far it is, the remaining time, what it waits for, and what is half done if it ends now."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .state import APART_S, DrainedNode, NodePhase
 
 
 class PodWaits(NamedTuple):
-    """A pod whose turn it is and that does not leave yet, or not as fast as it should: `why` is a clause; `budget`
-    (ns/name) is what it waits for, "" where that is something else."""
+    """A pod that is due and does not stop yet, or stops too slowly: `reason` is a clause; `budget` (ns/name) is the
+    budget that it waits for, "" for other reasons."""
 
     pod: str
     node: str
@@ -32,19 +32,19 @@ class PodWaits(NamedTuple):
 
 @frozen
 class RunProgress:
-    """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
-    go whatever this run does.
+    """`at_s` since the run started. `pods`: number of pods to evict, `gone`: number that have gone; `in_flight`
+    (ns/name) were requested to go, and go whatever this run does.
 
-    Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods
-    are left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were
-    left alone. `held` and `stopped`: why nothing more is asked for; `paused`: because somebody wants it so.
-    `left_s`: about so long it still takes, None where nobody can tell; `slow_left_s`: if pods of the `unmeasured`
-    workloads, of which none was seen to stop, take all of their grace periods; `left_of`: the same by node, until
-    it is done; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as
-    they are now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the
-    kubelet's reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name):
-    those that the run waits for, once every node is done. `why`: what it waits for in full, what holds all of it
-    first.
+    Nodes: `done` ended empty or gone, `half_drained` are started and not empty, each with the number of its remaining
+    pods; `cordoned` are cordoned and not started, `cordoned_only` are targets that are not drained; `left_alone` were
+    left alone. `hold_reason` and `stop_reason`: why no requests are sent; `paused`: a user paused the run.
+    `remaining_s`: estimated remaining time, None if unknown; `slow_remaining_s`: the same if pods of the `unmeasured`
+    workloads, whose stop times were never measured, use all of their grace periods; `remaining_by_node`: remaining time
+    by node, until it is drained; `planned_s`: planned total time. `budgets`: budgets that the plan uses, as they are
+    now; `pending`: replacements without a node; `starting`: replacements that have a node and are not Ready, with the
+    kubelet's reason, or the readiness gates (of load balancer targets) that they wait for. `unready` (ns/name):
+    replacements that the run waits for once every node is drained. `reasons`: everything the run waits for, reasons for
+    the whole run first.
     """
 
     at_s: float
@@ -89,7 +89,7 @@ class RunProgress:
 
     @property
     def left_said(self) -> str:
-        """``2m left``, or a range that says why it is one."""
+        """``2m left``, or a range with its reason."""
         left = duration(round(self.left_s or 0.0))
         if not self.is_wide:
             return f"{left} left"
@@ -101,7 +101,7 @@ class RunProgress:
 
     @property
     def why_wide(self) -> str:
-        """Why `slow_left_s` is far from `left_s`."""
+        """Why `slow_remaining_s` is far from `remaining_s`."""
         if not self.unmeasured:
             return "p50 to p95"
         pods = "1 workload stop" if self.unmeasured == 1 else f"{self.unmeasured} workloads stop"
@@ -109,7 +109,7 @@ class RunProgress:
 
 
 WIDE = 1.2
-"""What may take so many times as long is a range."""
+"""The remaining time is shown as a range if the slow case takes this many times as long."""
 
 
 def standing(engine: Engine, remaining: Remaining, now_s: float) -> RunProgress:
@@ -155,11 +155,11 @@ def _in_use(engine: Engine) -> Iterator[Budget]:
 
 
 GATES = "ReadinessGatesNotReady"
-"""The Ready condition's reason where only those are missing (kubernetes/pkg/kubelet/status/generate.go)."""
+"""The Ready condition's reason if only readiness gates are missing (kubernetes/pkg/kubelet/status/generate.go)."""
 
 
 def coming(engine: Engine) -> Iterator[PendingPod]:
-    """Replacements that have a node and are not Ready."""
+    """Yield replacements that have a node and are not Ready."""
     for pod in engine.unready:
         if pod.node:
             gated = pod.not_ready_because == GATES and pod.readiness_gates
@@ -171,7 +171,7 @@ def _in(nodes: list[DrainedNode], *phases: NodePhase) -> tuple[str, ...]:
 
 
 def waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
-    """Of nodes that are begun; of any, pods that stop for too long."""
+    """Return the waiting pods of started nodes; of any node, overdue pods."""
     begun = [node for node in nodes if node.phase is NodePhase.ACTIVE]
     turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
     turn += [(node, pursuit) for node in nodes if not node.over for pursuit in _late(node)]
@@ -196,7 +196,7 @@ def _budget(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
 
 
 def _has_room(engine: Engine, key: str) -> bool:
-    """As far as is seen."""
+    """Whether the budget allows an eviction, as observed."""
     budget = engine.seen.budgets.get(key)
     return budget is not None and budget.status.allowed > 0
 
@@ -224,15 +224,15 @@ def _why(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
     return f"{pursuit.eviction.limits[0]} has no room" if pursuit.eviction.limits else "others go first"
 
 
-# Why a run waits: for which pod, budget or node, since when, what is usual, and what would help.
+# Reasons why a run waits: for which pod, budget or node, since when, what is typical, and what would help.
 #
-# For users who see no screen: a log, a Job, a terminal in which nothing happens for a minute.
+# For users without a screen: a log, a Job, a terminal without output for a minute.
 
 
 class Reason(NamedTuple):
-    """`of` a pod (ns/name) or a node, "" for the whole run; `why` is a clause; `for_s`: since so long, None where that
-    is not known. `usual`: what is usual, a clause, `remedy` a command that shows or ends it; "" for none. `more`: so
-    many others wait for the same."""
+    """`subject` a pod (ns/name) or a node, "" for the whole run; `reason` is a clause; `for_s`: for how long, None if
+    unknown. `typical`: the typical value, a clause; `remedy`: a command that shows or ends it; "" for none. `others`:
+    number of others that wait for the same."""
 
     of: str
     why: str
@@ -243,8 +243,8 @@ class Reason(NamedTuple):
 
 
 def reasons(engine: Engine, now_s: float) -> tuple[Reason, ...]:
-    """What the run waits for now, what holds all of it first."""
-    # From an eviction to the readiness of what replaces the pod, by its owner's UID, by the plan.
+    """Return everything the run waits for now, reasons for the whole run first."""
+    # Planned time from an eviction to the readiness of the replacement, by the owner's UID.
     estimate = engine.plan.estimate
     usual: dict[str, float] = {}
     owners = {each.pod.uid: each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
@@ -264,7 +264,7 @@ def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
 
 
 def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
-    """Those that wait for the same budget are one reason."""
+    """Yield the reasons of waiting pods; pods that wait for the same budget share one reason."""
     of_budgets: dict[str, Reason] = {}
     others: list[Reason] = []
     pursuits = {each.pod.key: each for node in engine.nodes for each in node.pursuits.values()}
@@ -278,7 +278,7 @@ def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterat
         elif waits.budget:
             of_budgets[waits.budget] = _of_budget(engine, of, waits.budget, for_s, usual, now_s)
         elif pursuit.step is PodStep.LEAVING or engine.held or waits.why.endswith("others go first"):
-            continue  # told below, or of the whole run, or no reason
+            continue  # reported below, or for the whole run, or no reason
         else:
             others.append(Reason(of, waits.why, for_s, remedy=_describe(pursuit.pod)))
     yield from of_budgets.values()
@@ -297,7 +297,7 @@ def _leaving(node: DrainedNode, pursuit: PodPursuit, now_s: float) -> Reason:
 def _of_budget(
     engine: Engine, of: str, key: str, for_s: float | None, usual: Mapping[str, float], now_s: float
 ) -> Reason:
-    """What it lacks, and which pods it waits for."""
+    """Describe why the budget allows no eviction, and which pods it waits for."""
     namespace, _, name = key.partition("/")
     budget = engine.seen.budgets.get(key)
     if budget is None:
@@ -344,7 +344,8 @@ def _of_nodes(engine: Engine, now_s: float) -> Iterator[Reason]:
 
 
 def _of_ends(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
-    """Replacements that are not Ready, when that is all that is waited for; those without a node in any case."""
+    """Yield replacements that are not Ready, if the run waits only for those; replacements without a node in any
+    case."""
     pods = engine.unready if engine.drained else engine.pending
     for pod in sorted(pods, key=lambda each: each.key):
         yield Reason("", _state(engine, pod, now_s), None, _usually(pod, usual), _describe(pod))
@@ -357,12 +358,12 @@ def _state(engine: Engine, pod: Pod, now_s: float) -> str:
     gates = f"waits for {', '.join(pod.readiness_gates)}" if pod.readiness_gates and because == GATES else ""
     what = "is not Ready" if pod.node else "has no node"
     said = f"replacement {pod.key}{where} {what} ({gates or because or pod.phase})"
-    arrival = engine.arrivals.get(pod.uid)  # by one clock: the cluster's may be another than ours
+    arrival = engine.arrivals.get(pod.uid)  # by this machine's clock: the cluster's may differ
     return said if arrival is None else f"{said}{SEEN_FOR}{duration(round(now_s - arrival.since_s))}"
 
 
 SEEN_FOR = ", seen for "
-"""What stands behind it is another text each time that it is looked at."""
+"""The text after it changes with every check."""
 
 
 def _usually(pod: Pod, usual: Mapping[str, float]) -> str:

@@ -1,7 +1,8 @@
-"""How long a run still takes: what is left of it, in virtual time, with the stop and start times that it has measured.
+"""Remaining time of a run: a simulation of the rest in virtual time, with the stop and start times that the run has
+measured.
 
-What was asked for is two things then: a pod that is on its node until it is gone, and a slot of its budget that is
-taken until the replacement is Ready.
+A requested pod counts twice: as a pod that is on its node until it is gone, and as a slot of its budget that is taken
+until the replacement is Ready.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ from .pod_evictions import PodPursuit, PodStep
 from .state import DrainedNode, NodePhase
 
 AGAIN_S = 2.0
-"""So long after one estimate of what is left the next one is made though no pod has gone meanwhile."""
+"""Minimum delay between two estimates if no pod has gone meanwhile."""
 
 EACH_SECOND = 2000
-"""Of so many evictions there is a second between two estimates."""
+"""The delay between two estimates is one second per this many evictions."""
 
 OVERDUE = 1.2
-"""What takes so many times as long as the longest before it is of another kind."""
+"""A stop counts as unusual if it takes this many times as long as the longest before."""
 
 SEEN_S = 1.0
-"""So long after an eviction its replacement may not have been seen."""
+"""How long after an eviction its replacement may not have been observed."""
 
 LATE = 0.1
-"""What is late goes on for this share of the time that has passed."""
+"""A delayed step is expected to take this share of the elapsed time longer."""
 
 
 class _Left(NamedTuple):
-    """Seconds that a run still takes. `slow_s`: if pods of the `unmeasured` workloads, of which none has stopped in
-    this run or an earlier one, take all of their grace periods. `nodes`: until each is done."""
+    """Remaining seconds. `slow_seconds`: if pods of the `unmeasured` workloads, of which none has stopped in this run
+    or an earlier one, use all of their grace periods. `nodes`: until each is drained."""
 
     seconds: float
     slow_s: float
@@ -58,7 +59,7 @@ class _Left(NamedTuple):
 
 
 class Remaining:
-    """Mutable: what is left of a run by its plan's p50, and by what the run has measured."""
+    """Mutable: the remaining time of a run by its plan's p50, and by the measured times."""
 
     def __init__(self, plan: DrainPlan) -> None:
         estimate = plan.estimate
@@ -72,14 +73,14 @@ class Remaining:
         self._gone = 0
 
     def look(self, engine: Engine, now_s: float) -> None:
-        """Learn from what has happened; now and then what is left is timed again."""
+        """Learn from new events; at intervals estimate the remaining time again."""
         self.measured.look(engine.moments)
         gone = len(self.measured.gone_s)
         again_s = len(engine.plan.evictions) / EACH_SECOND + (AGAIN_S if gone == self._gone else 0.0)
         if self._rerun is None or self.planned_s is None or now_s < self._at_s + again_s:
             return
         if not gone and now_s < self.planned_s / 5:
-            return  # nothing is known yet that the plan did not know
+            return  # no measurement is available yet
         self._gone = gone
         self.measured.see(engine)
         left = _Rest(engine, self._rerun, self.measured, now_s).timed()
@@ -87,7 +88,7 @@ class Remaining:
             self._left, self._at_s = left, now_s
 
     def left(self, now_s: float) -> _Left | None:
-        """None where that is not known."""
+        """Return the remaining time; None if unknown."""
         if self._left is None:
             return None
         seconds, slow_s, unmeasured, nodes = self._left
@@ -96,9 +97,9 @@ class Remaining:
         return _Left(max(0.0, seconds - passed_s), max(0.0, slow_s - passed_s), unmeasured, ends)
 
     def causes(self, engine: Engine, took_s: float, held_s: float) -> dict[Cause, float]:
-        """By how many seconds each made the run longer than its plan's p50, once it took `took_s` and was held for
-        `held_s`: the plan's order is run again with the stop times of this run, then with its start times, too, then
-        with the time until its replacements had nodes."""
+        """Return the seconds by which each cause made the run longer than its plan's p50, given that it took
+        `duration_s` and was held for `held_s`. The plan's order is simulated again with the stop times of this run,
+        then also with its start times, then also with the times until its replacements had nodes."""
         if self._rerun is None or self.planned_s is None:
             return {}
         self.measured.look(engine.moments)
@@ -122,7 +123,7 @@ class Remaining:
 
 @frozen
 class _Flight:
-    """A pod that was asked for: how long ago, and since when it is gone."""
+    """A pod whose removal was requested: how long ago, and since when it is gone."""
 
     move: Move
     pursuit: PodPursuit
@@ -131,7 +132,7 @@ class _Flight:
 
 
 class _Rest:
-    """What is left of a run at one moment."""
+    """The rest of a run at one time."""
 
     def __init__(self, engine: Engine, rerun: MedianRun, measured: MeasuredStopTimes, now_s: float) -> None:
         self._engine = engine
@@ -145,7 +146,7 @@ class _Rest:
         self._stops = self._expected_stops()
 
     def timed(self) -> _Left | None:
-        """None where it does not come to an end."""
+        """Return the remaining time; None if the simulation does not end."""
         timeline = self._timeline(self._stops)
         if timeline is None:
             return None
@@ -178,7 +179,7 @@ class _Rest:
         return None if timeline.stuck else timeline
 
     def _left(self, stops: Mapping[str, float]) -> Nodes:
-        """The nodes that are not done, with the pods that have not gone; slots that are taken come first of all."""
+        """Return the nodes that have not ended, with their remaining pods; taken slots come first."""
         found: list[tuple[str, list[Move]]] = []
         begun = -1
         for name, _ in self._rerun.nodes:
@@ -208,7 +209,7 @@ class _Rest:
                 yield Move("", (), _still(stop_s, self._now_s - since_s), critical=move.critical)
 
     def _slots(self, stops: Mapping[str, float]) -> Iterator[Move]:
-        """What is taken of budgets by pods that were asked for, as long as their replacements are not Ready."""
+        """Yield the budget slots that are taken by requested pods while their replacements are not Ready."""
         free = dict(self._rerun.terms.slots)
         missing, unready = self._missing()
         for flight in self._flights:
@@ -221,7 +222,7 @@ class _Rest:
             yield Move("", move.limits, 0.0, hold_s, move.after if never else Replacement.AT_ONCE, turn=-1)
 
     def _missing(self) -> tuple[Counter[str], Counter[str]]:
-        """How many replacements are not Ready, by the uid of their owner, and how many of them there are already."""
+        """Return how many replacements are not Ready, by the UID of their owner, and how many of them exist already."""
         missing = Counter(_owner(flight.pursuit.pod) for flight in self._flights if _is_replaced(flight))
         missing.subtract(each.owner for each in self._engine.arrivals.values() if each.ready_s is not None)
         return missing, Counter(_owner(pod) for pod in self._engine.unready)
@@ -229,7 +230,8 @@ class _Rest:
     def _holds_s(
         self, flight: _Flight, stops: Mapping[str, float], missing: Counter[str], unready: Counter[str]
     ) -> float | None:
-        """None where its replacement is Ready: those that were asked for last are without one."""
+        """Return how long the slot is taken; None if its replacement is Ready: the latest requests are counted as those
+        without one."""
         move, pod = flight.move, flight.pursuit.pod
         start_s, owner = self._start_s(pod, move), _owner(pod)
         if not _is_replaced(flight):
@@ -241,7 +243,7 @@ class _Rest:
         waited_s = flight.since_s if flight.gone_since_s is None else flight.gone_since_s
         before = missing[owner] - unready[owner] + 1
         if before > 0 and waited_s >= SEEN_S:
-            return start_s * (before + 0.5)  # it is made when those before it are Ready, as an ordered StatefulSet does
+            return start_s * (before + 0.5)  # an ordered StatefulSet creates it when those before it are Ready
         return _still(start_s, waited_s if move.after is Replacement.AFTER_GONE else flight.since_s)
 
     def _in_flight(self) -> Iterator[_Flight]:
@@ -254,23 +256,23 @@ class _Rest:
             yield _Flight(move, pursuit, self._now_s - self._measured.asked_s[uid], gone_since_s)
 
     def _waits_s(self, pursuit: PodPursuit, move: Move, is_begun: bool) -> float:
-        """So long it cannot be asked for."""
+        """Return how long the pod cannot be requested."""
         held_s = self._engine.seen.hold_s(pursuit.eviction.budget, self._now_s) if pursuit.eviction.budget else 0.0
         if not is_begun:
             return max(move.waits_s, held_s - self._now_s)
         return max(0.0, pursuit.begun_s - self._now_s, held_s - self._now_s)
 
     def _start_s(self, pod: Pod, move: Move) -> float:
-        """What was planned counts as one more that was measured."""
+        """Return the expected start time; the planned value counts as one more measurement."""
         starts = self._measured.starts.get(pod.owner.uid, ()) if pod.owner is not None else ()
         return fmean([move.start_s, *starts])
 
     def _expected_stops(self) -> dict[str, float]:
-        """Seconds from eviction to gone, by uid, of the pods that are there.
+        """Seconds from eviction to gone, by UID, of the existing pods.
 
-        Pods of a template that has been measured stop alike, until one takes far longer: then they may take anything
-        up to the grace period. Of others that are on their way it is taken to be between what has passed and the grace
-        period; those of which nothing is known stop as all do.
+        Pods of a measured template stop alike, until one takes far longer: then they may take up to the grace period.
+        For other stopping pods a value between the elapsed time and the grace period is assumed; pods without any
+        measurement stop like all others.
         """
         found: dict[str, float] = {}
         others: list[tuple[str, PodPursuit]] = []
@@ -303,7 +305,7 @@ class _Rest:
         return found | self._as_planned()
 
     def _by_template(self) -> dict[str, list[tuple[str, PodPursuit]]]:
-        """The pods that are evicted and have not gone."""
+        """Return the pods that are evicted and have not gone, by template."""
         found: dict[str, list[tuple[str, PodPursuit]]] = defaultdict(list)
         for uid, pursuit in self._pursuits.items():
             if not pursuit.over and pursuit.eviction.manner.means is Means.EVICTION:
@@ -311,7 +313,8 @@ class _Rest:
         return found
 
     def _as_planned(self) -> dict[str, float]:
-        """Of what goes by another way than an eviction nothing is learned."""
+        """Return the planned stop times of pods that are removed in other ways than an eviction; nothing is learned
+        from them."""
         return {
             uid: self._move(uid).stop_s
             for uid, pursuit in self._pursuits.items()
@@ -322,7 +325,7 @@ class _Rest:
         return uid in self._measured.asked_s and uid not in self._measured.gone_s
 
     def _move(self, uid: str) -> Move:
-        """A pod that came after the plan was made is in no budget's way, as far as one knows."""
+        """Return the planned move of a pod; a pod that is not in the plan has no limits, as far as is known."""
         return self._moves.get(uid) or Move(uid)
 
     def _grace_s(self, pod: Pod) -> float:
@@ -330,7 +333,7 @@ class _Rest:
 
 
 def _is_replaced(flight: _Flight) -> bool:
-    """Whether its replacement is made by now, or is the next thing that happens."""
+    """Whether its replacement has been created, or is the next thing to be created."""
     return flight.gone_since_s is not None or flight.move.after not in (Replacement.AFTER_GONE, Replacement.FIRST)
 
 
@@ -339,11 +342,12 @@ def _owner(pod: Pod) -> str:
 
 
 def _still(seconds: float, passed_s: float) -> float:
-    """Of what should take so long and has begun. What is late already goes on to be."""
+    """Return the remaining time of a started step with this expected duration. A step that is late already gets
+    later."""
     return max(seconds - passed_s, LATE * passed_s)
 
 
 def _spread(count: int, least_s: float, most_s: float) -> list[float]:
-    """Evenly between both: where the ends of so many are expected if each moment is as likely as any other."""
+    """Return `count` values spread evenly between both: their expected values if each time is equally likely."""
     most_s = max(least_s, most_s)
     return [least_s + (most_s - least_s) * (place + 1) / (count + 1) for place in range(count)]

@@ -1,4 +1,5 @@
-"""The pods that are made for those that a run makes go: which they are, and onto which nodes they were scheduled."""
+"""Replacements of evicted pods: which pods they are, and onto which nodes they were scheduled. Also the protection of
+nodes from autoscalers."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ from .state import DrainRunState
 
 
 class ReplacementTimes(NamedTuple):
-    """When a replacement was seen first, with a node and Ready, in seconds since the run began; `owner`: its uid."""
+    """When a replacement was first observed, with a node, and Ready, in seconds since the run started; `owner`: its
+    owner's UID."""
 
     owner: str
     since_s: float
@@ -40,20 +42,20 @@ class ReplacementTimes(NamedTuple):
 
 
 class Replacements:
-    """Mutable. `nodes`: of each that has one, by UID, its node; also of those that are gone by now. `arrivals`
-    likewise, in the order in which they were seen."""
+    """Mutable. `nodes`: the node of each replacement by UID, including replacements that are gone. `arrivals` likewise,
+    in the order in which they were observed."""
 
     def __init__(self, evictions: Iterable[Eviction], seen: ObservedState) -> None:
         self.nodes: dict[str, str] = {}
         self.arrivals: dict[str, ReplacementTimes] = {}
-        self._owners: set[str] = set()  # whose pods are replaced
-        self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
-        self.were_unready: Counter[str] = Counter()  # of each owner's pods that go
+        self._owners: set[str] = set()  # UIDs of owners whose pods are replaced
+        self._restarted: set[tuple[str, str]] = set()  # namespace and name of workloads that create new ReplicaSets
+        self.were_unready: Counter[str] = Counter()  # by owner: number of evicted pods that were not Ready
         self._known = {pod.uid for pod in seen.pods()}
         self.expect(evictions)
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
-        """These go: pods of their owners that are new from now on replace them."""
+        """Add evictions: new pods of their owners are replacements from now on."""
         for each in evictions:
             if each.pod.owner is not None:
                 self._owners.add(each.pod.owner.uid)
@@ -62,13 +64,14 @@ class Replacements:
                 self._restarted.add((each.pod.namespace, each.manner.restarts.name))
 
     def __contains__(self, pod: Pod) -> bool:
-        """Whether it takes the place of a pod that goes: its owner's, or of a new ReplicaSet of what is restarted."""
+        """Whether it replaces an evicted pod: it has the same owner, or belongs to a new ReplicaSet of a restarted
+        workload."""
         if pod.uid in self._known or pod.owner is None:
             return False
         return pod.owner.uid in self._owners or (pod.namespace, made_for(pod.owner)) in self._restarted
 
     def see(self, pod: Pod, now_s: float) -> bool:
-        """Whether it is one; its node is kept, and when it came to where it is."""
+        """Record a pod if it is a replacement: its node, and its times. Returns whether it is one."""
         if pod not in self or pod.owner is None:
             return False
         if pod.node:
@@ -82,12 +85,11 @@ class Replacements:
         return True
 
 
-# Nodes that a run needs are kept from autoscalers until it is over: which, since when, and until when.
+# Protection of nodes from autoscalers while a run needs them.
 #
-# To the Cluster Autoscaler and to Karpenter a node that is empty, or hardly used, is one to remove; and so are the new
-# nodes of a drain until the pods have come. Sources: kubernetes/autoscaler cluster-autoscaler/FAQ.md ("How can I
-# prevent Cluster Autoscaler from scaling down a particular node?"), karpenter.sh/docs/concepts/disruption (node-level
-# controls).
+# The Cluster Autoscaler and Karpenter remove nodes that are empty or hardly used; new nodes of a drain are empty until
+# the pods are scheduled onto them. Sources: kubernetes/autoscaler cluster-autoscaler/FAQ.md ("How can I prevent Cluster
+# Autoscaler from scaling down a particular node?"), karpenter.sh/docs/concepts/disruption (node-level controls).
 
 
 JOINED = "it joined meanwhile, and evicted pods must be scheduled onto it"
@@ -96,12 +98,12 @@ EMPTY = (
 )
 
 _NEVER_REMOVED = (NodeOwner.FARGATE, NodeOwner.HYBRID)
-"""A Fargate node lives and dies with its pod, a hybrid one is somebody's machine."""
+"""A Fargate node exists as long as its pod; a hybrid node is a machine of the user."""
 
 
 def why_protected(node: Node, known: bool, empty: bool) -> str:
-    """Why no autoscaler must remove this node, which is none of the targets; "" if one may. `known`: it was there when
-    the run began; `empty`: so it was then."""
+    """Return why no autoscaler may remove this node, which is not a target; "" if one may. `existed`: it existed when
+    the run started; `was_empty`: it was empty then."""
     if node.unschedulable or node.deletion_at is not None or foreign_drain(node) or node.owner in _NEVER_REMOVED:
         return ""
     if not known:
@@ -117,7 +119,7 @@ class _Step(Enum):
 
 
 class _Protection:
-    """Mutable. `may_stand`: it may be protected by us; `asked`: an act is under way."""
+    """Mutable. `may_be_protected`: this run may have protected it; `pending`: a request is in flight."""
 
     __slots__ = ("asked", "may_stand", "node", "not_before_s", "step", "tries", "uid", "why")
 
@@ -130,7 +132,7 @@ class _Protection:
 
     @property
     def over(self) -> bool:
-        """Whether nothing of it is on the node, or will be before it is asked for."""
+        """Whether the node has no protection of this run, and will get none without a new request."""
         return self.step is _Step.OVER or (self.step is _Step.WANTED and not self.asked and not self.may_stand)
 
     def to(self, step: _Step) -> None:
@@ -138,27 +140,27 @@ class _Protection:
         self.tries, self.not_before_s = 0, 0.0
 
     def failed(self, now_s: float) -> bool:
-        """Whether it was asked for often enough."""
+        """Count a failed attempt; return whether there were too many."""
         self.tries, self.not_before_s = self.tries + 1, now_s + AGAIN_S
         return self.tries >= TRIES
 
 
 class Protecting:
-    """Mutable. Protects what it sees and releases it when the run is over; what is refused stops nothing."""
+    """Mutable. Protects the nodes it observes and releases them when the run is over; a refusal stops nothing."""
 
     def __init__(self, plan: DrainPlan, board: DrainRunState) -> None:
         self._board = board
         self._targets = {target.node.uid for target in plan.targets}
         self._targets |= {node.target.node.uid for node in board.nodes.values()}
         used = {pod.node for pod in board.seen.pods() if _holds(pod)}
-        self._empty = {node.uid: node.name not in used for node in board.seen.nodes.values()}  # of all there are
+        self._empty = {node.uid: node.name not in used for node in board.seen.nodes.values()}  # by UID, of all nodes
         self._nodes: dict[str, _Protection] = {}  # by UID
         self._refused = False
         self.see(board.seen.nodes.values())
 
     @property
     def over(self) -> bool:
-        """Whether no node is protected by us, as far as anything can be done about it."""
+        """Whether no node is protected by this run, as far as this run can change that."""
         return all(each.over for each in self._nodes.values())
 
     def see(self, nodes: Iterable[Node]) -> None:
@@ -169,14 +171,14 @@ class Protecting:
                     self._nodes[node.uid] = _Protection(node.name, node.uid, why)
 
     def stands(self, node: str, uid: str, surely: bool) -> None:
-        """It is protected, or may be, by whoever began this run."""
+        """Record that the earlier process protected this node, or may have."""
         protection = self._nodes.setdefault(uid, _Protection(node, uid, "it was when the run was left"))
         protection.may_stand = True
         if surely:
             protection.to(_Step.HELD)
 
     def acts(self, now_s: float, over: bool) -> Iterator[Protect | Release]:
-        """`over`: the run has come to its end but for this."""
+        """Yield the due requests. `run_ended`: the run has ended except for the releases."""
         for each in self._nodes.values():
             if over and each.step in (_Step.WANTED, _Step.HELD) and not each.asked:
                 each.to(_Step.RELEASING if each.may_stand else _Step.OVER)
@@ -190,7 +192,7 @@ class Protecting:
                 yield Release(each.node, each.uid)
 
     def next_s(self) -> float:
-        """When it is asked for again; infinity where nothing is."""
+        """When a request is repeated; infinity if none is."""
         steps = (_Step.RELEASING,) if self._refused else (_Step.WANTED, _Step.RELEASING)
         waiting = (each for each in self._nodes.values() if each.step in steps and not each.asked)
         return min((each.not_before_s for each in waiting), default=inf)
@@ -213,7 +215,7 @@ class Protecting:
             self._released(each, answer, now_s)
 
     def _warn_unprotected(self, each: _Protection, came: TryResult, said: str, now_s: float) -> None:
-        """Of rights that are missing once for all nodes."""
+        """Warn that a node is not protected; about missing permissions once for all nodes."""
         if came is not TryResult.FORBIDDEN:
             self._board.tell(now_s, Happened.WARNED, each.node, why=f"an autoscaler may remove it meanwhile: {said}")
         elif not self._refused:
@@ -234,5 +236,5 @@ class Protecting:
 
 
 def _holds(pod: Pod) -> bool:
-    """Whether its node is not empty to an autoscaler; pods of DaemonSets and static ones never count."""
+    """Whether the pod makes its node non-empty for an autoscaler; DaemonSet pods and static pods do not."""
     return not (pod.mirror or pod.finished or comes_back_to_its_node(pod))

@@ -1,6 +1,6 @@
-"""A run as it was written down, to be looked at again: from its journal, or from its events.
+"""Replay of a recorded run, from its journal or from its events.
 
-Both know less than the run did, and different things: what is not in them is said, never guessed.
+Both contain less than the run knew, and different things: missing values are reported as missing, never guessed.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from .result import PendingPod, told_by
 
 
 class ReplaySource(Enum):
-    """From what it was made; the value names it."""
+    """The source of a replay; the value names it."""
 
     JOURNAL = "journal"
     EVENTS = "events"
 
 
 WRITTEN_S, STALE_S = 5.0, 30.0
-"""How a run stands is written down so often at least, and is known for no longer."""
+"""Maximum interval at which the progress is recorded, and maximum time for which a record is valid."""
 
 
 @frozen
 class PlannedFigures:
-    """So many `pods` were to be evicted; p50 and p95 of the estimate in seconds, None where there is none."""
+    """`pods`: number of pods to evict; p50 and p95 of the estimate in seconds, None if there is none."""
 
     pods: int
     p50_s: float | None = None
@@ -59,13 +59,13 @@ class PlannedFigures:
 
 @frozen
 class RunReplay:
-    """`moments` in the order of their times, from 0 to `length_s`, in seconds since `began_at` (UTC); `written`: of
-    each of them the entries of a journal that tell it, () for events. `aims` know no pods: those are known as they
-    appear; their waves are those of the begin.
+    """`events` in the order of their times, from 0 to `length_s`, in seconds since `started_at` (UTC); `entries`: for
+    each of them the journal entries it is derived from, () for events. `planned_nodes` contain no pods, which are added
+    as they appear; their waves are those of the start.
 
-    `by` whom it was begun, "" where that is not known. `ended`: how, in a word or a sentence, "" where that was not
-    written down; `whole`: every node was emptied, or given back as somebody wanted it. `said` is more about that, line
-    by line. `planned` is None where it is not known; `dropped` says what was not taken into account.
+    `started_by`: who started it, "" if unknown. `outcome`: the outcome, a word or a sentence, "" if it was not
+    recorded; `is_complete`: every node was emptied, or rolled back on request. `details_text` has more about the
+    outcome, line by line. `plan_figures` is None if unknown; `dropped` lists ignored input.
     """
 
     run: str
@@ -84,19 +84,19 @@ class RunReplay:
     standings: tuple[RunProgress, ...] = ()
 
     def standing_at(self, at_s: float) -> RunProgress | None:
-        """The latest one that was written down by then; None where that is too long ago to say how it stood."""
+        """Return the latest recorded progress at this time; None if it is too old."""
         until = bisect_right(self.standings, at_s, key=lambda each: each.at_s)
         found = self.standings[until - 1] if until else None
         return found if found is not None and at_s - found.at_s <= STALE_S else None
 
     def details(self, at: int) -> tuple[tuple[str, str], ...]:
-        """What else is written down of the moment at this place, by name."""
+        """Return what else is recorded of the event at this index, by name."""
         written = self.written[at] if at < len(self.written) else ()
         return tuple(field for entry in written for field in fields_of(entry))
 
 
 def of_journal(journal: Entries) -> RunReplay | None:
-    """None where not one entry could be read."""
+    """Return the replay of a journal; None if no entry could be read."""
     entries = sorted(dict.fromkeys(journal.entries), key=lambda entry: entry.number)
     if not entries:
         return None
@@ -124,7 +124,7 @@ def of_journal(journal: Entries) -> RunReplay | None:
 
 
 def in_order(moments: Iterable[RunMoment], latest_s: float) -> Iterator[RunMoment]:
-    """None before the one that stands before it, whatever the clocks of different machines said."""
+    """Yield events with times that never decrease, whatever the clocks of different machines said."""
     now_s = 0.0
     for moment in moments:
         now_s = min(max(now_s, moment.at_s), max(latest_s, 0.0))
@@ -132,7 +132,7 @@ def in_order(moments: Iterable[RunMoment], latest_s: float) -> Iterator[RunMomen
 
 
 def fields_of(entry: Entry) -> tuple[tuple[str, str], ...]:
-    """All that an entry says of a change, by name; what it does not say is left out."""
+    """Return all fields of an entry about a change, by name; empty fields are left out."""
     said: tuple[tuple[str, str], ...] = ()
     match entry:
         case JournalIntent():
@@ -154,7 +154,7 @@ def fields_of(entry: Entry) -> tuple[tuple[str, str], ...]:
 
 
 def _more(stands: Journaled) -> Iterator[str]:
-    """What the moments do not tell."""
+    """Yield facts that the events do not contain."""
     back = {
         change.intent.name: None
         for change in stands.changes
@@ -171,7 +171,7 @@ def _subject(intent: JournalIntent) -> str:
     return f"{intent.namespace}/{intent.name}" if intent.namespace else intent.name
 
 
-# A run as its events tell it again: those of ``drain run -o json``, and of ``drain resume`` behind them.
+# Replay from events: those of ``drain run -o json``, followed by those of ``drain resume``.
 
 
 GONE_ON_WITH = "another process continued it"
@@ -189,11 +189,12 @@ _OF_NODES = frozenset(
 )
 _WORDS = {what.value: what for what in Happened}
 _ABOUT_S = 1.0
-"""Times of the clock are told in whole seconds."""
+"""Clock times are recorded in whole seconds."""
 
 
 def of_events(events: RunEvents) -> RunReplay | None:
-    """None where not one event could be read. What is told of another run than the first one is dropped with a word."""
+    """Return the replay of events; None if no event could be read. Events of other runs than the first are dropped with
+    a message."""
     first = next((each for each in events.told if isinstance(each, RunEvent)), None)
     if first is None:
         return None
@@ -202,7 +203,7 @@ def of_events(events: RunEvents) -> RunReplay | None:
     others = len(events.told) - len(ours)
     if others:
         strange.append(f"lines of other runs than {first.run}: {others}")
-    began = first.at - timedelta(seconds=int(first.at_s))  # as exact as times of the clock are told
+    began = first.at - timedelta(seconds=int(first.at_s))  # as precise as the recorded clock times
     parts = list(_parts(ours))
     found = tuple(in_order(_moments(parts, began), inf))
     ends = [each for each in ours if isinstance(each, RunEnd)]
@@ -227,7 +228,7 @@ def of_events(events: RunEvents) -> RunReplay | None:
 
 
 def written(standing: RunProgress, run: str, at: datetime) -> RunStanding:
-    """What a replay needs of it."""
+    """Return the part of the progress that a replay needs."""
     budgets = ((each, each.status) for each in standing.budgets)
     return RunStanding(
         run,
@@ -279,11 +280,11 @@ def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:
 
 
 Part = tuple[list[RunEvent], RunEnd | None]
-"""What one process told of the run, one event at least; None where it did not come to its end."""
+"""The events of one process of the run, at least one; None if it did not end."""
 
 
 def _parts(told: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
-    """One begins after the end of another, and where the seconds are counted anew."""
+    """Yield the parts. A part starts after the end of another, and where the seconds start again."""
     events: list[RunEvent] = []
     for each in told:
         if isinstance(each, RunEnd):
@@ -311,7 +312,7 @@ def _moments(parts: Sequence[Part], began: datetime) -> Iterator[RunMoment]:
 
 
 def _aims(ends: Sequence[RunEnd], moments: Sequence[RunMoment]) -> tuple[PlannedNode, ...]:
-    """As the end of each part lists them, then as they appear."""
+    """Return the nodes as the end of each part lists them, then as they appear."""
     waves: dict[str, int] = {}
     for end in ends:
         for node, wave in end.nodes:
@@ -324,7 +325,7 @@ def _aims(ends: Sequence[RunEnd], moments: Sequence[RunMoment]) -> tuple[Planned
 
 
 def _planned(ends: Sequence[RunEnd]) -> PlannedFigures | None:
-    """What a part was planned to do that was gone on with is not what the whole run was."""
+    """Return the planned figures; the plan of a part that was resumed is not that of the whole run."""
     if len(ends) != 1 or ends[0].resumed or ends[0].evictions is None:
         return None
     return PlannedFigures(ends[0].evictions, ends[0].p50_s, ends[0].p95_s)
@@ -334,26 +335,26 @@ def _how(end: RunEnd) -> str:
     return end.stopped or (f"not emptied: {', '.join(end.left)}" if end.left else end.outcome)
 
 
-# A recorded run shown again: a place in its time that moves on, stands still, and is moved by whoever looks.
+# Playback of a recorded run: a position in its time that moves on, is paused, or is moved by the user.
 
 
 SPEEDS = (0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0)
-"""So many seconds of the run pass in one of ours."""
+"""Seconds of the run per second of playback."""
 
 LONGEST_S = 120.0
-"""At the speed with which it begins it is over after that, if any speed is fast enough."""
+"""At the initial speed the playback ends within this time, if any speed is fast enough."""
 
 
 class ReplayNews(NamedTuple):
-    """What is new since it was asked for last. `anew`: it went back, so that `moments` are all from the begin on, and
-    what was told before does not count any more."""
+    """New events since the last call. `restarted`: the position moved back, so `events` are all events from the start,
+    and earlier ones do not count any more."""
 
     moments: Sequence[RunMoment]
     anew: bool
 
 
 class Replay:
-    """Mutable: `at_s` is the place, from 0 to the recording's length; `speed` is one of `SPEEDS`."""
+    """Mutable: `at_s` is the position, from 0 to the recording's length; `speed` is one of `SPEEDS`."""
 
     def __init__(self, recording: RunReplay) -> None:
         self.recording = recording
@@ -364,7 +365,7 @@ class Replay:
         )
         self._times = [moment.at_s for moment in recording.moments]
         self._wrong = [moment.at_s for moment in recording.moments if moment.what in WENT_WRONG]
-        self._told = 0  # so many moments
+        self._told = 0  # number of returned events
 
     @property
     def at_end(self) -> bool:
@@ -375,23 +376,23 @@ class Replay:
         return not (self.paused or self.at_end)
 
     def pass_by(self, seconds: float) -> None:
-        """So many of ours went by."""
+        """Advance by this many seconds of real time."""
         if not self.paused:
             self.go_to(self.at_s + seconds * self.speed)
 
     def go_to(self, at_s: float) -> None:
-        """No further than its begin and its end."""
+        """Set the position, within the recording."""
         self.at_s = min(max(at_s, 0.0), self.recording.length_s)
 
     def play_or_pause(self) -> None:
-        """From its end it is played from the begin."""
+        """Toggle; at the end, play from the start."""
         if self.at_end:
             self.at_s, self.paused = 0.0, False
         else:
             self.paused = not self.paused
 
     def faster(self, steps: int) -> bool:
-        """Whether there is such a speed; slower by steps below 0."""
+        """Change the speed by `steps`, negative for slower; return whether there is such a speed."""
         place = SPEEDS.index(self.speed) + steps
         if not 0 <= place < len(SPEEDS):
             return False
@@ -399,11 +400,11 @@ class Replay:
         return True
 
     def step(self, direction: int) -> bool:
-        """To the next moment (1) or to the one before (-1), and stand still there; whether there is one."""
+        """Move to the next event (1) or the previous one (-1) and pause there; return whether there is one."""
         return self._stand_at(self._times, direction)
 
     def to_wrong(self, direction: int) -> bool:
-        """The same, of moments that went wrong."""
+        """The same for events that show a problem."""
         return self._stand_at(self._wrong, direction)
 
     def take(self) -> ReplayNews:

@@ -1,4 +1,4 @@
-"""A run as its journal has it, for whoever looks at it from elsewhere or afterwards."""
+"""State and result of a run, computed from its journal or from notes on nodes; and the record of a finished drain."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from .journal import OF_PODS, Cordoned, Journaled, Protected
 
 @frozen
 class NodeAccount:
-    """`state` is a word: ``waiting``, ``cordoned``, ``draining``, or how it ended. Pods that were asked to go, by an
-    eviction, a restart of their workload or a deletion, by what came of that."""
+    """`state`: ``waiting``, ``cordoned``, ``draining``, or how the node ended. The counts are pods whose removal was
+    requested, by an eviction, a restart of their workload or a deletion, by outcome."""
 
     node: str
     wave: int
@@ -51,7 +51,7 @@ _ENDS = {JournalNote.NODE_DONE: "done", JournalNote.LEFT_ALONE: "left-alone", Jo
 
 
 def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
-    """The nodes that the run drains, in its order."""
+    """Return the nodes that the run drains, in its order."""
     aims = journaled.begun.aims if journaled.begun is not None else ()
     counts: dict[str, Counter[str]] = {}
     cordoned = {each.node for each in journaled.cordoned if each.confirmed}
@@ -92,11 +92,11 @@ _DONE = {
     Verb.DELETE: Happened.DELETED,
 }
 _BESIDE_THE_DRAIN = (Verb.EXCLUDE, Verb.PROTECT, Verb.RELEASE)
-"""The drain goes on where one of these is refused."""
+"""If one of these is refused, the drain continues."""
 
 
 def _of_result(verb: Verb, outcome: IntentOutcome) -> Happened | None:
-    """None: what restores a node, and what nobody knows the result of, is told otherwise."""
+    """Return the event of an outcome. None: a restored node, or an unknown outcome, is reported elsewhere."""
     if verb not in _DONE or outcome is IntentOutcome.UNKNOWN:
         return None
     if outcome is IntentOutcome.REFUSED:
@@ -107,8 +107,7 @@ def _of_result(verb: Verb, outcome: IntentOutcome) -> Happened | None:
 
 
 def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, ...]]]:
-    """What happened, by the journal: whatever changed something, and what was noted; each with the entries that tell
-    it: a note, or an intent and what came of it."""
+    """Yield the events of a journal, each with the entries it is derived from: a note, or an intent and its result."""
     intents: dict[int, JournalIntent] = {}
     began: datetime | None = None
     for entry in entries:
@@ -126,26 +125,26 @@ def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, 
 
 
 def _moment(at_s: float, what: Happened, of: JournalIntent, result: Result) -> RunMoment:
-    """Of a restart the journal names the workload, and the node of the pod that is replaced."""
+    """Return an event. For a restart the journal names the workload, and the node of the replaced pod."""
     subject = f"{of.namespace}/{of.name}" if of.namespace else of.name
     subject = f"{of.kind} {subject}" if of.verb is Verb.RESTART else subject
     return RunMoment(at_s, what, subject, of.node, "" if result.outcome is IntentOutcome.DONE else result.said)
 
 
 def phase_words(journaled: Journaled, led: bool) -> str:
-    """Where it stands: a run that nobody leads does not go on by itself, whatever its journal says last."""
+    """Describe the phase: a run without a leader does not continue by itself, whatever its journal says last."""
     if journaled.phase is RunPhase.ENDED:
         return journaled.ended or RunPhase.ENDED.value
     return journaled.phase.value if led else f"{INTERRUPTED}, no process leads it"
 
 
-# Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.
+# Runs by their notes on nodes: the only trace in a cluster of a run whose journal was removed.
 
 
 @frozen
 class NotedRun:
-    """`journal`: the namespace of its journal, "" where no note says. `cordoned` and `protected`: the nodes that it
-    cordons, and those that it keeps from autoscalers, by name; `skipped`: those of the first that its plan does not
+    """`journal`: the namespace of its journal, "" if no note has it. `cordoned` and `protected`: the nodes that it
+    cordoned, and those that it protects from autoscalers, by name; `skipped`: cordoned nodes that its plan does not
     drain."""
 
     run: str
@@ -156,11 +155,11 @@ class NotedRun:
 
     @property
     def drained(self) -> int:
-        """So many nodes the plan of the run drains, as far as notes on nodes tell."""
+        """Number of nodes that the run's plan drains, as far as notes on nodes tell."""
         return self.drained_of(self.cordoned)
 
     def drained_of(self, cordoned: Iterable[Cordoned]) -> int:
-        """The same where the journal names more nodes."""
+        """The same for the cordoned nodes of the journal, which may be more."""
         return len({each.node for each in cordoned} - self.skipped)
 
     @property
@@ -169,7 +168,7 @@ class NotedRun:
 
 
 def noted_runs(nodes: Iterable[Node]) -> tuple[NotedRun, ...]:
-    """Every run that changed one of these nodes last, by its id."""
+    """Return every run that was the last to change one of these nodes, by its id."""
     of: defaultdict[str, list[tuple[Node, RunNote]]] = defaultdict(list)
     for node in sorted(nodes, key=lambda each: each.name):
         if node.note is not None:
@@ -178,13 +177,13 @@ def noted_runs(nodes: Iterable[Node]) -> tuple[NotedRun, ...]:
 
 
 def noted_of(nodes: Iterable[Node], run: str) -> NotedRun:
-    """What nodes say of one run, which may be nothing."""
+    """Return the notes of one run, which may be empty."""
     return next((each for each in noted_runs(nodes) if each.run == run), NotedRun(run))
 
 
 def to_give_back(journaled: Journaled, noted: NotedRun) -> tuple[tuple[Cordoned, ...], tuple[Protected, ...]]:
-    """The nodes to restore, and those to release: by the journal, then those that only carry notes. One of them is
-    enough, for either may have been removed in part."""
+    """Return the nodes to restore, and those to release: by the journal, then nodes that only have notes. Either source
+    is sufficient, because either may have been removed in part."""
     cordoned = {each.uid: each for each in (*noted.cordoned, *journaled.cordoned)}
     protected = {each.uid: each for each in (*noted.protected, *journaled.protected)}
     first = {each.uid: None for each in (*journaled.cordoned, *noted.cordoned)}
@@ -200,10 +199,10 @@ def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
     return NotedRun(run, journal, cordoned, protected, skipped)
 
 
-# What is to be made of a run whose process is started again by itself: it goes on where nobody decided otherwise.
+# Restart of a run whose process was restarted automatically: it continues unless a user decided otherwise.
 #
-# What somebody asked for while nobody led it holds: who pauses or aborts a run whose pod has just died must not see it
-# evict again a moment later.
+# A request that was made while the run had no leader is honoured: a user who pauses or aborts a run whose pod has just
+# been terminated must not see it evict pods again a moment later.
 
 
 _HOLD = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
@@ -211,7 +210,7 @@ _HOLD = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
 
 @frozen
 class GoOn:
-    """`wanted`: what holds from its first moment on, ``paused``, ``aborted`` or "", and `who` wants it."""
+    """`phase`: the phase that holds from the first moment on, ``paused``, ``aborted`` or "", and the requester."""
 
     wanted: str = ""
     who: str = ""
@@ -219,14 +218,15 @@ class GoOn:
 
 @frozen
 class RunOver:
-    """It has come to an end that somebody, or a guard, decided on: `why`. `whole`: there is nothing to go on with."""
+    """The run has ended by the decision of a user or a guard, with the reason. `is_complete`: nothing remains to be
+    done."""
 
     why: str
     whole: bool = False
 
 
 def again(run: RunSummary, entries: Entries, stands: Journaled) -> GoOn | RunOver:
-    """`stands`: what `entries` come to."""
+    """Return whether a run continues. `state`: the state that `entries` result in."""
     if stands.ended is not None and stands.ended != TOLD_TO_END:
         return RunOver(stands.ended, stands.ended == DONE)
     if run.wanted in _HOLD:
@@ -246,22 +246,22 @@ def _last(entries: Entries, what: JournalNote) -> Note | None:
     return max(notes, key=lambda note: note.number, default=None)
 
 
-# What came of a drain that was tried in virtual time, and where it differs from what the plan said.
+# Record of a drain, real or rehearsed, and its differences from the plan.
 
 
 WAITED_S = 1.0
-"""What is shorter is no wait, but the end of the run."""
+"""A shorter time is not a wait, but the end of the run."""
 
 
 class PendingPod(NamedTuple):
-    """A pod without a node when it was over, and what the scheduler said."""
+    """A pod that has no node at the end, and the scheduler's message."""
 
     pod: str
     why: str
 
 
 class NodePlacements(NamedTuple):
-    """So many replacements have a place reserved on this node by the plan, and so many were scheduled onto it."""
+    """Number of replacements for which the plan reserves room on this node, and number that were scheduled onto it."""
 
     node: str
     planned: int
@@ -271,14 +271,14 @@ class NodePlacements(NamedTuple):
 
 @frozen
 class Record:
-    """`undone` are nodes of the plan that were not emptied, each with the pods (ns/name) that were left of it.
-    `cordoned_only`: targets that are not drained and were cordoned.
+    """`undone` are nodes of the plan that were not emptied, each with its remaining pods (ns/name). `cordoned_only`:
+    targets that are not drained and were cordoned.
 
-    `pending` and `coming`: replacements that had no node at the end, or one and were not Ready. `ended_s` is when the
-    last node was done, or nothing happened any more; `paused_s`: for so long of it somebody wanted nothing to be asked
-    for; `drained_s`: when the last node came to its end, None where nothing was waited for after that.
-    `placed`: so many replacements were scheduled onto each node; None where that was not seen. `causes`: by how many
-    seconds each made it longer than the plan's p50; empty where that is not known.
+    `pending` and `coming`: replacements that had no node at the end, or had one and were not Ready. `ended_s`: when the
+    last node was drained, or nothing happened any more; `paused_s`: total time for which a user paused the run;
+    `drained_s`: when the last node ended, None if nothing was waited for after that. `placed`: number of replacements
+    that were scheduled onto each node; None if it was not observed. `causes`: seconds by which each cause made the
+    drain longer than the plan's p50; empty if unknown.
     """
 
     plan: DrainPlan
@@ -295,22 +295,22 @@ class Record:
 
     @property
     def drain_s(self) -> float:
-        """What an estimate tells of: the rest waits for replacements to be Ready."""
+        """The time that an estimate predicts: the rest is the wait for Ready replacements."""
         return self.ended_s if self.drained_s is None else self.drained_s
 
     @property
     def ready_s(self) -> float:
-        """So long it waited for replacements to be Ready, once every node was done."""
+        """How long the run waited for Ready replacements after every node was drained."""
         return self.ended_s - self.drain_s
 
     @property
     def unready(self) -> tuple[str, ...]:
-        """Replacements (ns/name) that were waited for, and not Ready at the end."""
+        """Replacements (ns/name) that were waited for and not Ready at the end."""
         return tuple(each.pod for each in (*self.pending, *self.coming)) if self.ready_s >= WAITED_S else ()
 
     @property
     def placements(self) -> tuple[NodePlacements, ...]:
-        """By node, the targets first; nodes that neither took any nor were to are left out."""
+        """By node, the targets first; nodes without planned or actual replacements are left out."""
         planned = Counter(eviction.lands_on for eviction in self.plan.evictions if eviction.lands_on)
         targets = {target.node.name for target in self.plan.targets}
         placed = self.placed or {}
@@ -321,22 +321,22 @@ class Record:
 
     @property
     def on_targets(self) -> int:
-        """So many replacements were scheduled onto targets, from which they have to go once more."""
+        """Number of replacements that were scheduled onto targets, and have to be evicted again."""
         return sum(each.placed for each in self.placements if each.target)
 
     @property
     def refusals(self) -> Counter[str]:
-        """How often each cause was given."""
+        """Number of refusals by cause."""
         return Counter(moment.why for moment in self.moments if moment.what is Happened.REFUSED)
 
     @property
     def re_evicted(self) -> tuple[str, ...]:
-        """Pods whose replacement was evicted as well: by name, which only those keep that have one of their own."""
+        """Pods whose replacement was evicted as well: by name, so only pods with stable names are found."""
         evicted = Counter(moment.subject for moment in self.moments if moment.what in ASKED)
         return tuple(sorted(pod for pod, times in evicted.items() if times > 1))
 
     @property
     def late_s(self) -> float | None:
-        """How much longer than the plan's p50; negative: sooner. None where one of both has no end."""
+        """How much longer than the plan's p50; negative: shorter. None if one of both has no end."""
         estimate = self.plan.estimate
         return None if estimate is None or self.undone else self.drain_s - estimate.p50_s

@@ -1,4 +1,5 @@
-"""A run from its first entry, or from where somebody else left it, to its end."""
+"""Runs a drain from its first journal entry to its end, resumes a run, watches other drains, sends dry runs, and rolls
+back."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ from .progress import Reason, RunProgress
 from .result import noted_of, to_give_back
 from .stall_timeouts import in_waves
 
-# Go on with a run that somebody began: from its journal and from the cluster as it is, on any machine.
+# Resume a run that another process started: from its journal and the current cluster, on any machine.
 
 
 def engine_again(
@@ -65,14 +66,14 @@ def engine_again(
     hooks: frozenset[str] = frozenset(),
     run: str = "",
 ) -> Engine:
-    """What is left of the run, planned anew for what is there now.
+    """Build the engine for the rest of a run, with a new plan for the current cluster.
 
-    Nodes that are done or gone stay as they are; those that were left alone are tried again, for somebody may have
-    removed what was in the way. What was asked for without an answer is looked at before anything is asked for again. A
-    node that the new plan does not drain is left alone, and told.
+    Nodes that are drained or gone stay as they are; nodes that were left alone are tried again, because a user may have
+    removed the obstacle. Requests without a response are checked before anything is requested again. A node that the
+    new plan does not drain is left alone, and reported.
 
-    A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
-    Waves are made anew, and their numbers go on after the last one that was begun.
+    A budget that allows no eviction at the moment, perhaps because of this run, stops no node: the run waits for it.
+    Waves are computed again, and their numbers continue after the last wave that was started.
     """
     plan = rest_of(cluster, journaled, policy)
     known = {target.node.uid for target in plan.targets}
@@ -89,8 +90,8 @@ def engine_again(
 
 
 def _replacing(cluster: Cluster, journaled: Journaled) -> Iterator[Pod]:
-    """The pods that were made for those that this run has evicted, as far as names tell: a pod's begins with its
-    owner's, and of the pods of an owner that are on no target, as many as were evicted of it, the latest are new."""
+    """Yield the pods that replace evicted pods of this run, as far as names tell. A pod's name begins with its owner's
+    name; among the pods of an owner that are on no target, the latest are new, as many as were evicted."""
     there = {pod.uid for pod in cluster.pods}
     intents = (change.intent for change in journaled.changes if change.outcome is not IntentOutcome.REFUSED)
     gone = {each.uid: each for each in intents if each.kind == "Pod" and each.uid not in there}
@@ -105,12 +106,12 @@ def _replacing(cluster: Cluster, journaled: Journaled) -> Iterator[Pod]:
 
 
 def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> DrainPlan:
-    """The plan of what is left of a run; where nodes go in waves, those that were begun keep their numbers."""
+    """Plan the rest of a run; where nodes are drained in waves, nodes of started waves keep their numbers."""
     aims = journaled.begun.aims if journaled.begun is not None else ()
     over = {node for node, how in journaled.nodes.items() if how is not JournalNote.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
-    order = tuple(aim.node for aim in aims)  # it was decided when the run began
-    skipped = {node.uid for node in _skipped_nodes(cluster, journaled)}  # nothing is scheduled onto them
+    order = tuple(aim.node for aim in aims)  # decided when the run started
+    skipped = {node.uid for node in _skipped_nodes(cluster, journaled)}  # no pod is scheduled onto them
     cluster = replace(cluster, stops=(*cluster.stops, *journaled.stops))
     cluster = replace(cluster, nodes=tuple(cordoned(n) if n.uid in skipped else n for n in cluster.nodes))
     meant = replace(policy, delete_past_budget=policy.delete_past_budget - _spent(cluster, journaled))
@@ -120,7 +121,7 @@ def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> Drai
 
 
 def _skipped_nodes(cluster: Cluster, journaled: Journaled) -> tuple[Node, ...]:
-    """The targets that the run cordons and does not drain, but for those that another client has uncordoned."""
+    """Return the targets that the run cordons and does not drain, except those that another client has uncordoned."""
     begun = journaled.begun
     uids = {aim.uid for aim in begun.skipped if aim.node not in journaled.uncordoned} if begun is not None else set()
     return tuple(node for node in cluster.nodes if node.uid in uids)
@@ -132,26 +133,26 @@ def _skipped(node: Node) -> DrainTarget:
 
 
 def _numbered(plan: DrainPlan, before: int) -> tuple[DrainTarget, ...]:
-    """What is one wave as a whole stays the first one."""
+    """Continue wave numbers after `last_wave`; a plan that is a single wave stays wave 1."""
     if not before or not (in_waves(plan) or plan.in_generations):
         return plan.targets
     return tuple(replace(each, wave=each.wave + before) if each.wave else each for each in plan.targets)
 
 
 def _spent(cluster: Cluster, journaled: Journaled) -> set[str]:
-    """The pods (ns/name) that the user named, of which this run deleted one already: what has their name now is not
-    what was meant."""
+    """Return the pods (ns/name) that the user named for deletion and that this run has already deleted: a pod that has
+    this name now is another one."""
     there = {pod.key: pod.uid for pod in cluster.pods}
     deleted = (change.intent for change in journaled.changes if change.intent.verb is Verb.DELETE)
     names = {f"{intent.namespace}/{intent.name}": intent.uid for intent in deleted}
     return {name for name, uid in names.items() if there.get(name) != uid}
 
 
-# Watch drains that somebody else is running, until nothing of them is left; nothing is changed.
+# Watch drains of other clients until their nodes are empty; nothing is changed.
 
 
 LOOK_S = 2.0
-"""So often it is shown anew, if something has changed."""
+"""Display interval, if something has changed."""
 
 Show = Callable[[Cluster, Sequence[OthersNode]], object]
 
@@ -159,7 +160,8 @@ Show = Callable[[Cluster, Sequence[OthersNode]], object]
 def attach(
     reader: ClusterReader, field: Field, clock: DrainClock, names: frozenset[str], show: Show, leave: Callable[[], bool]
 ) -> tuple[OthersNode, ...]:
-    """Until every node is empty, or `leave` says so; `names` none: all nodes that somebody drains. How it stands then.
+    """Watch until every node is empty, or `leave` returns True; without `names` all nodes that other clients drain.
+    Returns the last state.
 
     Raises:
         ClusterError: the cluster cannot be read or watched.
@@ -184,10 +186,10 @@ def attach(
 
 @frozen
 class RunEnvironment:
-    """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
-    sees where it stands, `explain` is told every minute in which nothing happens why, `left` what was done if an error
-    ends it; `hooks`: for which of `actions.BEFORE_WAVE` and `AFTER_WAVE` the field has a command. The lock is held, and
-    kept alive, by whoever made this. `check` raises what forbids to drain by a plan of the cluster as it is."""
+    """The outside of a run. `listen` receives all events, `read_request` returns the user's current request, `show`
+    receives the progress, `explain` receives the reasons every minute without an event, `on_error` receives the state
+    if an error ends the run. `hooks`: for which of `actions.BEFORE_WAVE` and `AFTER_WAVE` the backend has a command.
+    The lock is held and renewed by the caller. `check` raises if a plan of the current cluster must not be drained."""
 
     field: Field
     journal: RunJournal
@@ -205,8 +207,8 @@ class RunEnvironment:
 
 @frozen
 class RunHeader:
-    """What is noted of a new run: its id, the digest of its plan, the tool's version, who runs it on which host, and
-    the words of a command line that plans it again."""
+    """Header of a new run: its id, the digest of its plan, the tool's version, the user and host, and the arguments of
+    a command line that makes the same plan."""
 
     run: str
     plan: str
@@ -217,10 +219,10 @@ class RunHeader:
 
 
 def run_plan(cluster: Cluster, plan: DrainPlan, told: RunHeader, running: RunEnvironment) -> DrainRunEnd:
-    """Drain what the plan drains.
+    """Drain the nodes of a plan.
 
     Raises:
-        as `Draining.to_the_end`, `RunJournal.begin` and `RunEnvironment.check`.
+        as `DrainRunLoop.run`, `RunJournal.start` and `RunEnvironment.check`.
     """
     running.check(cluster, plan)
     scribe = JournalWriter()
@@ -246,9 +248,9 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: RunHeader, running: RunEnv
 
 @frozen
 class ResumedIntent:
-    """What whoever goes on with a run means, by what was shown: its `policy`; the UIDs that were `typed` back of pods
-    that go past their budgets, since what has such a name by now may be another one; the number of the next entry of
-    the journal as it was shown, and what was promised of the rest. None: nothing was shown."""
+    """What the user confirmed for a resumed run: its `policy`; the UIDs of the pods whose names were typed for a
+    deletion past their budgets, because another pod may have such a name now; the number of the next journal entry when
+    the rest was shown, and the plan that was shown. None: nothing was shown."""
 
     policy: DrainPolicy
     typed: frozenset[str] = frozenset()
@@ -259,11 +261,12 @@ class ResumedIntent:
 def go_on(
     run: str, reader: ClusterReader, meant: ResumedIntent, running: RunEnvironment
 ) -> tuple[Cluster, DrainRunEnd]:
-    """Adopt a run that somebody began, and bring it to its end; the cluster, as it was read once the run was ours.
+    """Adopt a run that another process started, and run it to its end. Returns the cluster as it was read after the
+    adoption, and the end.
 
     Raises:
-        Drifted: it is not any more what was shown; nothing was done.
-        as `Draining.to_the_end`, `RunJournal.adopt` and `RunEnvironment.check`; ClusterError: it cannot be read.
+        Drifted: the run differs from what was shown; nothing was done.
+        as `DrainRunLoop.run`, `RunJournal.adopt` and `RunEnvironment.check`; ClusterError: the cluster cannot be read.
     """
     journaled = running.journal.adopt(run, running.clock.now())
     scribe = JournalWriter(journaled.next_number)
@@ -271,7 +274,7 @@ def go_on(
         running.journal.write([scribe.note(JournalNote.ENDED, running.clock.now(), why=ROLLED_BACK)])
         running.journal.tell(RunPhase.ENDED, ROLLED_BACK)
         raise Drifted(f"run {run} was rolled back meanwhile", "Nothing was done. Begin a new run.")
-    if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one is that we lead it
+    if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one entry is the adoption
         raise Drifted(f"another process handled run {run} since it was shown", f"Nothing was done. {_AGAIN}")
     cluster = reader.read(kinds.ALL)
     engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks, run)
@@ -291,7 +294,7 @@ _AGAIN = "Resume it again, and read what it says now."
 
 
 def _still_meant(meant: ResumedIntent, cluster: Cluster) -> DrainPolicy:
-    """Without the names that belong to other pods by now."""
+    """Return the policy without the names that belong to other pods now."""
     names = frozenset(pod.key for pod in cluster.pods if pod.uid in meant.typed)
     return replace(meant.policy, delete_past_budget=meant.policy.delete_past_budget & names)
 
@@ -319,13 +322,14 @@ def _drain(engine: Engine, cluster: Cluster, scribe: JournalWriter, running: Run
         raise
 
 
-# Ask the API server what it would say to the first of a plan, and change nothing.
+# Server-side dry run of the first requests of a plan.
 #
-# Only to the first: each eviction of a dry run is judged as if it were the only one, so that later ones prove nothing.
+# Only the first round: the server judges each eviction of a dry run as if it were the only one, so later ones prove
+# nothing.
 
 
 MOST = 200
-"""So many evictions are asked for at the most."""
+"""Maximum number of evictions in a dry run."""
 
 
 class _Refused(NamedTuple):
@@ -336,14 +340,14 @@ class _Refused(NamedTuple):
 
 
 class DryRunResult(NamedTuple):
-    """`asked`: so many questions; `refused`: those of them that the server would not do."""
+    """`requests`: number of requests; `refused`: those that the server would refuse."""
 
     asked: int
     refused: tuple[_Refused, ...]
 
 
 def try_first(plan: DrainPlan, trial: DryRunField) -> DryRunResult:
-    """All cordons and the first round, but for pods that may end by themselves first."""
+    """Dry-run all cordons and the first round, except pods that may finish by themselves first."""
     refused, asked = [], 0
     for subject, act in _first(plan):
         asked += 1
@@ -362,7 +366,7 @@ def _first(plan: DrainPlan) -> Iterator[tuple[str, Cordon | OfPod]]:
 
 
 def _refusal(act: Cordon | OfPod, answer: ApiStatus | LostAnswer) -> str:
-    """Empty if it would be done, or there is nothing to do any more."""
+    """Return why the request would be refused; "" if it would succeed, or is not needed any more."""
     if isinstance(answer, LostAnswer):
         return answer.said
     if not isinstance(act, Cordon):
@@ -371,21 +375,21 @@ def _refusal(act: Cordon | OfPod, answer: ApiStatus | LostAnswer) -> str:
     return "" if 200 <= answer.code < 300 else answer.message
 
 
-# Give back what a run changed of nodes, and nothing else: each becomes what it was before. Pods do not move back.
+# Roll back: restore what a run changed on nodes, and nothing else. Pods are not moved back.
 
 
 Back = Restore | Release
 
 TRIES = 5
-"""So often a node is asked for while its answer tells nothing, or another writer was faster."""
+"""Attempts per node while the response is uncertain, or another writer was faster."""
 
 WAIT_S = 1.0
 
 
 @frozen
 class RolledBack:
-    """`released`: nodes that are not protected from autoscalers any more. `left`: nodes that could not be given back
-    or released, each with the reason."""
+    """`released`: nodes that are not protected from autoscalers any more. `not_restored`: nodes that could not be
+    restored or released, each with the reason."""
 
     restored: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
@@ -393,13 +397,13 @@ class RolledBack:
 
 
 def roll_back(run: str, running: RunEnvironment, reader: ClusterReader, *, removed: bool = False) -> RolledBack:
-    """Adopt the run, so that nobody goes on with it, and give its nodes back one after the other: those of its journal,
-    and whatever other node carries its notes. `removed`: it has no journal any more.
+    """Adopt the run, so that no other process continues it, and restore its nodes one after the other: those of its
+    journal, and other nodes that carry its notes. `removed`: its journal does not exist any more.
 
     Raises:
         UsageError: there is no such run.
         ClusterError: the nodes cannot be read.
-        LockLost, JournalError, Unauthorized, Forbidden: at once; what was given back stays so.
+        LockLost, JournalError, Unauthorized, Forbidden: at once; nodes that were restored stay so.
     """
     adopt = running.journal.adopt_removed if removed else running.journal.adopt
     journaled = adopt(run, running.clock.now())
@@ -414,7 +418,7 @@ def roll_back(run: str, running: RunEnvironment, reader: ClusterReader, *, remov
 
 
 def _all(acts: Iterable[Back], left: dict[str, str], scribe: JournalWriter, running: RunEnvironment) -> tuple[str, ...]:
-    """The nodes that are what they were; the others go to `left`."""
+    """Return the nodes that were restored or released; add the others to `not_restored`, with reasons."""
     done = []
     for act in acts:
         if why := _give_back(act, scribe, running):
@@ -425,7 +429,7 @@ def _all(acts: Iterable[Back], left: dict[str, str], scribe: JournalWriter, runn
 
 
 def _give_back(act: Back, scribe: JournalWriter, running: RunEnvironment) -> str:
-    """Why it is not what it was; "" if it is, or is gone."""
+    """Return why the node could not be restored; "" if it was, or is gone."""
     answer: ApiStatus | LostAnswer = LostAnswer("no request was sent")
     for _ in range(TRIES):
         intent = scribe.intent(act, running.clock.now())

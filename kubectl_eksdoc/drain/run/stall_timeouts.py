@@ -1,8 +1,8 @@
-"""How long a pod is refused, or finds no room, while nothing moves: once it is too long, it is given up.
+"""Stall timeout: a pod that is refused or has no room for too long while nothing changes is given up.
 
-What moves is others' doing: its budget says something else, a replacement became Ready, a pod that was asked for goes.
-That it is asked for again, and refused again, is no movement. Time in which nothing may be asked for does not count,
-nor that in which a budget counts a pod as evicted that came back under its name.
+A change is made by others: the budget's status changes, a replacement becomes Ready, an evicted pod goes. Another
+request with another refusal is no change. Time in which no requests may be sent does not count, nor time in which a
+budget counts a pod as evicted that came back under its name.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from .pod_evictions import ObservedState, PodPursuit, PodStep
 from .state import DrainedNode, DrainRunState, NodePhase
 
 OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
-"""What passes when a limit moves; a webhook that says no looks at something else."""
+"""Obstacles that pass when a limit changes; a webhook's denial depends on something else."""
 
 
 class StallTimeout:
-    """Mutable. All clocks are seconds since the run began, put off by the time that does not count."""
+    """Mutable. All times are seconds since the run started, shifted by the time that does not count."""
 
     def __init__(self, seen: ObservedState, blocked_s: float) -> None:
         self._seen = seen
         self._blocked_s = blocked_s
         self._since_s: dict[str, float] = {}  # by UID: refused, or without room, since
-        self._denied_s: dict[str, float] = {}  # by UID: refused by something else than its limits since
-        self._paced_s: dict[str, float] = {}  # by UID: waiting for nothing but the pace since
+        self._denied_s: dict[str, float] = {}  # by UID: refused by something other than its limits since
+        self._paced_s: dict[str, float] = {}  # by UID: waiting only for the eviction rate since
         self._moved_s: dict[str, float] = {}  # by limit
         self._budgets = dict(seen.budgets)
 
     def waits(self, pursuit: PodPursuit, now_s: float) -> None:
-        """It is refused, or there is no room for it: since now, or still."""
+        """Record that the pod is refused, or has no room."""
         self.paced(pursuit, now_s)
         uid = pursuit.pod.uid
         self._since_s.setdefault(uid, now_s)
@@ -52,7 +52,7 @@ class StallTimeout:
             self._denied_s.pop(uid, None)
 
     def waited_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
-        """For so long; None: it does not wait."""
+        """Return how long it has waited; None if it does not wait."""
         since_s = self._since_s.get(pursuit.pod.uid)
         return None if since_s is None else max(0.0, now_s - since_s)
 
@@ -60,7 +60,7 @@ class StallTimeout:
         self._paced_s.setdefault(pursuit.pod.uid, now_s)
 
     def paced(self, pursuit: PodPursuit, now_s: float) -> None:
-        """It waits for the pace no more."""
+        """Record that it no longer waits for the eviction rate."""
         uid = pursuit.pod.uid
         paced_s = now_s - self._paced_s.pop(uid, now_s)
         for clocks in (self._since_s, self._denied_s):
@@ -68,7 +68,7 @@ class StallTimeout:
                 clocks[uid] = min(clocks[uid] + paced_s, now_s)
 
     def goes(self, pursuit: PodPursuit, now_s: float) -> None:
-        """It was granted, or has gone: its clock is stopped, and under its limits something happens."""
+        """Record that its eviction was granted, or it has gone: its clock stops, and its limits have changed."""
         self._since_s.pop(pursuit.pod.uid, None)
         self._denied_s.pop(pursuit.pod.uid, None)
         for limit in pursuit.eviction.limits:
@@ -78,7 +78,7 @@ class StallTimeout:
         self._moved_s[limit] = now_s
 
     def told(self, now_s: float) -> None:
-        """Budgets were told: those that say what they said before did not move."""
+        """Handle a list of all budgets: those with the same status as before have not changed."""
         told, before = self._seen.budgets, self._budgets
         for key in told.keys() | before.keys():
             if told.get(key) != before.get(key):
@@ -95,13 +95,13 @@ class StallTimeout:
             self._budgets[budget] = now
 
     def held(self, for_s: float, now_s: float) -> None:
-        """Nothing was asked for until now, for so long."""
+        """Shift the clocks by a hold of `hold_s` seconds that ends now."""
         for clocks in (self._since_s, self._denied_s, self._moved_s):
             for name, since_s in clocks.items():
                 clocks[name] = min(since_s + for_s, now_s)
 
     def ends_s(self, pursuit: PodPursuit, now_s: float) -> float:
-        """When it is given up if nothing moves until then."""
+        """Return when it is given up if nothing changes until then."""
         uid = pursuit.pod.uid
         paced_s = now_s - self._paced_s.get(uid, now_s)
         if pursuit.trouble not in OF_LIMITS:
@@ -111,7 +111,7 @@ class StallTimeout:
         return max([self._since_s.get(uid, now_s) + paced_s, *moved_s]) + self._blocked_s
 
     def is_over(self, pursuit: PodPursuit, now_s: float) -> bool:
-        """Whether its last refusal was one too many: after a pause of everything it is asked for once more."""
+        """Whether its last refusal came after the timeout: after a hold it is requested once more."""
         refused = pursuit.step is PodStep.WAITING and pursuit.trouble is not RunTrouble.NONE
         return refused and pursuit.pod.uid in self._since_s and pursuit.since_s >= self.ends_s(pursuit, now_s)
 
@@ -124,7 +124,7 @@ class StallTimeout:
         return f"{what} for {duration(self._blocked_s)}{said}"
 
     def _limits(self, pursuit: PodPursuit) -> tuple[str, ...]:
-        """What it waits for: a budget may have been made after the plan was."""
+        """Return the limits that it waits for: a budget may have been created after the plan."""
         if pursuit.eviction.limits:
             return pursuit.eviction.limits
         return tuple(key for key, budget in self._budgets.items() if _is_of(budget, pursuit.pod))
@@ -134,18 +134,19 @@ def _is_of(budget: Budget, pod: Pod) -> bool:
     return budget.namespace == pod.namespace and budget.selector.matches(pod.labels)
 
 
-# What is told of a pod while it is asked for again and again: that this goes on for too long to be chance.
+# Alarms about a pod whose eviction is retried for too long.
 
 
 BEHIND_S = 300.0
-"""A budget whose controller is behind for so long is a matter for whoever runs the control plane."""
+"""A budget whose controller is behind for this long is a problem of the control plane."""
 
 DOUBTS = 3
-"""So many answers in a row may tell nothing of one pod's eviction."""
+"""Number of uncertain responses in a row to one pod's eviction that is reported."""
 
 
 def alarm(pursuit: PodPursuit, now_s: float, blocked_s: float) -> str:
-    """As a clause of the pod; "" while there is none. `blocked_s`: so long after the first it is given up."""
+    """Return the alarm of a pod as a clause; "" if there is none. `blocked_s`: how long after the first uncertain
+    response it is given up."""
     trouble, times, since_s = pursuit.row
     if trouble is RunTrouble.BUDGET_BEHIND and now_s - since_s >= BEHIND_S:
         whose = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else "its budget"
@@ -156,19 +157,19 @@ def alarm(pursuit: PodPursuit, now_s: float, blocked_s: float) -> str:
     return ""
 
 
-# Pods that stop for longer than their grace period, or do not begin to on a node that somebody else empties: they are
-# not waited for for ever.
+# Termination timeout: pods that stop for longer than their grace period, or do not start to stop on a node that another
+# client drains, are not waited for indefinitely.
 #
-# A finalizer that nobody takes away, or a kubelet that does not answer, keeps a pod's object for good. What its budget
-# counts for it stays counted, here as on the server.
+# A finalizer that is never removed, or a kubelet that does not respond, keeps a pod's object for good. Its budget
+# continues to count it, here as on the server.
 
 
 LATE_S = 60.0
-"""So long after its grace period a pod that is still there counts as late: a kubelet needs seconds."""
+"""How long after its grace period an existing pod counts as overdue: a kubelet needs seconds."""
 
 
 class Stopping:
-    """Mutable by its parts. `blocked_s`: so long after it was told that a pod is late it is given up."""
+    """Mutable by its parts. `blocked_s`: how long after it was reported as overdue a pod is given up."""
 
     def __init__(self, board: DrainRunState, policy: DrainPolicy, blocked_s: float) -> None:
         self._board = board
@@ -195,7 +196,7 @@ class Stopping:
                     self._board.tell_pod(pursuit, PodStep.LEAVING, now_s)
 
     def next_s(self, node: DrainedNode, now_s: float) -> float:
-        """When a pod of it is late, or too late, or it is abandoned; infinity where none can be."""
+        """When one of its pods becomes overdue, is given up, or the node counts as abandoned; infinity if none can."""
         if node.over:
             return inf
         if (ends_s := self._abandoned_s(node)) != inf:
@@ -205,7 +206,7 @@ class Stopping:
         return min((each for each in times if each > now_s), default=inf)
 
     def is_abandoned(self, node: DrainedNode, now_s: float) -> bool:
-        """Whether somebody else should empty it, and none of its pods has begun to go for too long."""
+        """Whether another client should drain the node, and none of its pods has started to stop for too long."""
         return now_s >= self._abandoned_s(node)
 
     def _abandoned_s(self, node: DrainedNode) -> float:
@@ -223,7 +224,8 @@ class Stopping:
         return f"{who}, and none of its pods has gone for {duration(self._blocked_s)}"
 
     def _ends_s(self, pursuit: PodPursuit, pod: Pod) -> float:
-        """When its grace period is over: by what it is given, and by its deadline where somebody gave it more."""
+        """Return when its grace period ends: by the policy, or by its deletion deadline if another client granted more
+        time."""
         ends_s = pursuit.since_s + self._policy.grace_of(pod)
         if pod.deletion_deadline is not None:
             ends_s = max(ends_s, (pod.deletion_deadline - self._board.seen.first.observed_at).total_seconds())
@@ -231,13 +233,13 @@ class Stopping:
 
 
 def why_late(pursuit: PodPursuit, now_s: float) -> str:
-    """Of a pod that is late, as a clause."""
+    """Describe an overdue pod, as a clause."""
     so_long = f"has been stopping for {duration(now_s - pursuit.since_s)}"
     return f"{so_long}, {duration(now_s - pursuit.ends_s)} longer than its grace period: {pursuit.said}"
 
 
 def is_stuck(node: DrainedNode) -> bool:
-    """Whether somebody else empties it, and one of its pods was given up: nobody waits for it any more."""
+    """Whether another client drains the node, and one of its pods was given up: it is not waited for any longer."""
     return node.phase is NodePhase.GOING and any(pursuit.late for pursuit in node.kept)
 
 
@@ -248,11 +250,11 @@ def _holder(pod: Pod) -> str:
     return f"the finalizer{'s' if several else ''} {', '.join(pod.finalizers)} {'hold' if several else 'holds'} it"
 
 
-# Same-name holds: budgets that count a pod as evicted which has come back under its name. They pass by themselves.
+# Same-name holds: a budget counts a pod as evicted that was created again under the same name. They end by themselves.
 
 
 def held_by_name(seen: ObservedState, budget: str, now_s: float) -> str:
-    """Why the budget has no room, as a clause; "" where that is not it."""
+    """Return why the budget has no room, as a clause; "" if a same-name hold is not the reason."""
     holds = seen.holds(budget, now_s)
     known = seen.budgets.get(budget)
     if not holds or known is None or known.status.allowed > 0:
@@ -267,14 +269,14 @@ def held_by_name(seen: ObservedState, budget: str, now_s: float) -> str:
 
 
 class SameNames:
-    """Mutable. Tells of each hold once."""
+    """Mutable. Reports each hold once."""
 
     def __init__(self, board: DrainRunState) -> None:
         self._board = board
-        self._told: set[tuple[str, str]] = set()  # budget, and when the hold ends
+        self._told: set[tuple[str, str]] = set()  # budget, and end of the hold
 
     def look(self, budget: str, now_s: float) -> None:
-        """Pods wait for this budget."""
+        """Report the hold of a budget for which pods wait."""
         seen = self._board.seen
         why = held_by_name(seen, budget, now_s)
         if not why:
@@ -285,7 +287,7 @@ class SameNames:
             self._board.tell(now_s, Happened.HELD_BY_NAME, budget, why=why)
 
 
-# How much longer a drain takes than its plan says because it waits after each wave.
+# Soak time: how much longer a drain takes than its plan because of waits after waves.
 
 
 @frozen
@@ -301,7 +303,7 @@ class Soak:
 
 
 def soak_of(plan: DrainPlan, each_s: float) -> Soak | None:
-    """None where no wave waits for another."""
+    """Return the soak of a plan; None if no wave waits for another."""
     waves = {target.wave for target in plan.targets if target.order}
     if not each_s or not in_waves(plan) or len(waves) < 2:
         return None
@@ -309,27 +311,27 @@ def soak_of(plan: DrainPlan, each_s: float) -> Soak | None:
 
 
 def in_waves(plan: DrainPlan) -> bool:
-    """Whether a wave waits for the one before; else the whole drain is one."""
+    """Whether a wave waits for the one before; otherwise the whole drain is one wave."""
     return bool(plan.policy.max_unavailable or plan.policy.pins)
 
 
-# What the answer to a change of a node means that can be asked for twice without harm.
+# Responses to changes of nodes, which can be repeated without harm.
 
 
 TRIES = 5
-"""So often it is asked for while its answer tells nothing, or others are faster, or it is forbidden."""
+"""Number of attempts while the response is uncertain, another writer was faster, or the request is forbidden."""
 
 AGAIN_S = 5.0
-"""And so long after the last answer."""
+"""Delay between two attempts."""
 
 
 class TryResult(Enum):
-    """What came of it."""
+    """Result of one attempt."""
 
     DONE = "done"
-    GONE = "gone"  # there is no such node any more
-    AGAIN = "again"  # nothing, or nobody knows; a webhook that denies may think better of it
-    FORBIDDEN = "forbidden"  # nor may it be done to any other node, if that is said again and again
+    GONE = "gone"  # the node does not exist any more
+    AGAIN = "again"  # no effect, or unknown; a webhook that denies may allow it later
+    FORBIDDEN = "forbidden"  # if repeated, it is forbidden for every node
     REFUSED = "refused"
 
 
@@ -347,7 +349,7 @@ def came_of(answer: ApiStatus | LostAnswer) -> TryResult:
 
 
 def may_be_done(answer: ApiStatus | LostAnswer) -> bool:
-    """Whether nobody knows."""
+    """Whether it is unknown if the change was made."""
     return isinstance(answer, LostAnswer) or answer.code >= 500
 
 

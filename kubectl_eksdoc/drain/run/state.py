@@ -1,4 +1,4 @@
-"""Where every node and pod of a run stands, what has happened to them, and which of them are to be looked at again."""
+"""State of every node and pod of a run, its events, and which nodes changed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from ..result import DrainPlan
 from .events import Happened, RunMoment
 from .pod_evictions import BELIEVED_S, ObservedState, PodPursuit, PodStep
 
-# One node that is drained, or only cordoned: where it stands, and the pods of it that have to go.
+# State of one node that is drained, or only cordoned, and of its pods to evict.
 
 
 APART_S = 5.0
-"""A node is listed so long after its last pod has gone, and again after that: one may have been on its way to it."""
+"""A node is listed this long after its last pod has gone, and again after the same time: a pod may have been on its way
+to it."""
 
 
 class NodePhase(Enum):
-    """The last three are ends."""
+    """The last three are final."""
 
     OPEN = "open"  # not cordoned yet
-    CORDONED = "cordoned"  # the end of one that is only cordoned
+    CORDONED = "cordoned"  # final for a node that is only cordoned
     ACTIVE = "active"
-    EMPTY = "empty"  # seen empty, not listed twice yet
-    DETACHING = "detaching"  # listed empty twice, with volumes of its pods still attached
-    GOING = "going"  # somebody else empties it, or it is not in the cluster any more: its pods are waited for
+    EMPTY = "empty"  # observed empty, not listed twice yet
+    DETACHING = "detaching"  # listed empty twice, volumes of its pods still attached
+    GOING = "going"  # drained by another client, or not in the cluster any more: its pods are waited for
     DONE = "done"
     LEFT_ALONE = "left-alone"
     LOST = "lost"
@@ -41,14 +42,15 @@ ENDS = frozenset((NodePhase.DONE, NodePhase.LEFT_ALONE, NodePhase.LOST))
 
 
 class DrainedNode:
-    """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it; `held`:
-    pods (ns/name) that came later and cannot go.
+    """Mutable. `evictions` by UID, in the plan's order; `staying_uids`: UIDs of the pods that the plan leaves on it;
+    `blocked_late_pods`: pods (ns/name) that came later and cannot be evicted.
 
-    `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
-    gone; `listed`: so often it was found empty, `unlisted`: so often in a row nobody could list what is on it;
-    `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such,
-    `failing_s`: since when only with errors of the server, `unseen_s`: since when without being seen
-    cordoned; `asked`: a cordon or a list is under way; `looked_s`: when its attached volumes were listed last.
+    `since_s`: when it entered its phase, or was last listed or cordoned; `empty_since_s`: when all evicted pods had
+    gone; `empty_listings`: number of listings without pods; `failed_listings`: number of failed listings in a row;
+    `cordon_answered`: its cordon has a response, and is repeated after a time; `cordon_refusals`: number of refusals of
+    it; `cordon_failing_since_s`: since when it gets only server errors; `cordon_unseen_since_s`: since when it was not
+    observed cordoned; `request_pending`: a cordon or a listing is in flight; `volumes_listed_s`: when its attached
+    volumes were last listed.
     """
 
     def __init__(self, target: DrainTarget, pursuits: dict[str, PodPursuit], stays: frozenset[str]) -> None:
@@ -74,7 +76,7 @@ class DrainedNode:
 
     @property
     def cordon_only(self) -> bool:
-        """Whether nothing is evicted from it."""
+        """Whether no pod is evicted from it."""
         return self.target.cordon_only
 
     @property
@@ -101,23 +103,23 @@ class DrainedNode:
                 pursuit.begin(now_s)
 
     def turn(self) -> Iterator[PodPursuit]:
-        """The pods that may be asked for: those waiting of the first tier of which not all are gone."""
+        """Return the pods that may be evicted now: the waiting ones of the first tier that has remaining pods."""
         left = [p for p in self.pursuits.values() if not p.over]
         tier = min((p.eviction.tier for p in left), default=0)
         return (p for p in left if p.eviction.tier == tier and p.step is PodStep.WAITING)
 
     def is_strange(self, pod: Pod) -> bool:
-        """Whether a pod should not be on this node once it is empty: one that came, or one that has not gone yet."""
+        """Whether a pod must not be on this node when it is empty: it was scheduled later, or has not gone yet."""
         if pod.mirror or comes_back_to_its_node(pod):
             return False
         return pod.deleting or not (pod.uid in self.stays or pod.finished)
 
     def is_unknown(self, pod: Pod) -> bool:
-        """Whether a pod on this node is none of the plan's, and would have to be: it came later."""
+        """Whether a pod on this node should be in the plan and is not: it was scheduled later."""
         return self.is_strange(pod) and not pod.deleting and pod.uid not in self.pursuits
 
     def next_s(self, now_s: float) -> float:
-        """When there is something to do for it though nothing is told; infinity where there is not."""
+        """When there is something to do for the node even without an update; infinity if there is not."""
         if self.over:
             return inf
         times = [self.since_s + APART_S] if self.phase in (NodePhase.OPEN, NodePhase.EMPTY) else []
@@ -132,11 +134,11 @@ class DrainedNode:
         return min((each for each in times if each > now_s), default=inf)
 
 
-# When something is to be looked at again though nothing is told about it.
+# Timers: when something must be checked even without an update.
 
 
 class Timers:
-    """Mutable: of each name the earliest time that was asked for."""
+    """Mutable: the earliest requested time of each name."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, str]] = []
@@ -144,17 +146,17 @@ class Timers:
 
     @property
     def next_s(self) -> float:
-        """The earliest of all; infinity without one."""
+        """The earliest time; infinity without one."""
         return self._heap[0][0] if self._heap else inf
 
     def set(self, name: str, when: float) -> None:
-        """At `when` at the latest; infinity: not at all."""
+        """Set a time, `when` at the latest; infinity has no effect."""
         if when < self._due.get(name, inf):
             self._due[name] = when
             heapq.heappush(self._heap, (when, name))
 
     def due(self, now_s: float) -> Iterator[str]:
-        """Those whose time has come; they are forgotten."""
+        """Yield and forget the names whose time has come."""
         while self._heap and self._heap[0][0] <= now_s:
             when, name = heapq.heappop(self._heap)
             if self._due.get(name) == when:
@@ -166,9 +168,9 @@ THE_RUN = "the drain"
 
 
 class DrainRunState:
-    """Mutable: what the parts of an engine have in common; it decides nothing. `nodes` by name, in the plan's order,
-    those behind them that are only cordoned, the targets `skipped` when the run began among these;
-    `pursuits` by UID; `timers` of nodes; `may_begin`: whether a node may have become the next one."""
+    """Mutable: the state that the parts of an engine share; it decides nothing. `nodes` by name, in the plan's order,
+    followed by nodes that are only cordoned, including the targets `skipped` when the run started; `evictions` by UID;
+    `timers` of nodes; `may_start_nodes`: whether another node may be startable."""
 
     def __init__(self, plan: DrainPlan, seen: ObservedState, skipped: Iterable[DrainTarget] = ()) -> None:
         self.seen = seen
@@ -189,17 +191,17 @@ class DrainRunState:
 
     @property
     def drained(self) -> list[DrainedNode]:
-        """Without those that are only cordoned."""
+        """The nodes without those that are only cordoned."""
         return [node for node in self.nodes.values() if not node.cordon_only]
 
-    # What is new
+    # Changes
 
     @property
     def is_stirred(self) -> bool:
         return bool(self._stirred)
 
     def stir(self, names: Iterable[str]) -> None:
-        """Something is new about these nodes; others than the run's are none of its business."""
+        """Mark nodes as changed; nodes that are not of this run are ignored."""
         self._stirred.update(name for name in names if name in self.nodes)
 
     def stir_all(self) -> None:
@@ -210,18 +212,18 @@ class DrainRunState:
             self.stir((self.pursuits[uid].eviction.node,))
 
     def stirred(self) -> list[DrainedNode]:
-        """The nodes about which something is new, in the plan's order; they are forgotten."""
+        """Return and forget the changed nodes, in the plan's order."""
         found = [self.nodes[name] for name in sorted(self._stirred, key=self._rank.__getitem__)]
         self._stirred = set()
         return found
 
-    # What has happened
+    # Events
 
     def tell(self, at_s: float, what: Happened, subject: str = THE_RUN, node: str = "", why: str = "") -> None:
         self.moments.append(RunMoment(at_s, what, subject, node, why))
 
     def tell_pod(self, pursuit: PodPursuit, before: PodStep, now_s: float) -> None:
-        """If it has come to an end since it was at `before`."""
+        """Record an event if the pod has ended since it was at the step `previous_step`."""
         told = {PodStep.GONE: Happened.GONE, PodStep.KEPT: Happened.KEPT}
         if pursuit.step is not before and pursuit.step in told:
             what = Happened.FINISHED if pursuit.finished else told[pursuit.step]

@@ -1,6 +1,6 @@
-"""The built-in cluster: a shop on EKS with planted traps and incidents, as a checked-in snapshot.
+"""The demo cluster: a shop on EKS with planted traps and incidents, as a checked-in snapshot.
 
-Belongs here: the snapshot (`data`, written by `tools.demo`: objects, logs and answers of AWS, and what each scene adds
-to them), and who reads it: the same bytes each time.
-Never here: how the snapshot is made, a clock, a network, anything a real cluster's answer depends on.
+Belongs here: the snapshot (`data`, written by `tools.demo`: objects, logs and AWS responses, and the additions of each
+scene), and its reader: the same bytes each time. Never here: generation of the snapshot, a clock, a network, anything
+that a real cluster's answer depends on.
 """

@@ -1,4 +1,4 @@
-"""The demo cluster behind the reader's port: the same bytes each time, from no network and no clock."""
+"""Reader of the demo cluster and its AWS account: the same bytes each time, without network and clock."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from kubectl_eksdoc.objects.single import RawObjects, decode, raws_in
 
 from ..probed import MetadataServices
 
-# The files of the snapshot, and the cluster and the moment that they are of.
+# Files of the snapshot, its cluster and its time.
 
 
 NOW = datetime(2026, 11, 20, 8, 51, 0, tzinfo=timezone.utc)
-"""The moment at which the demo cluster is observed, always."""
+"""The observation time of the demo cluster, always."""
 
 IDENTITY = Identity("demo", "demo-shop", "111122223333", "ap-northeast-2", "v1.33")
 
 DEFAULT_NODEGROUP = "blue"
-"""The node group that the demo's upgrade wants to empty."""
+"""The node group that the demo's upgrade drains."""
 
 PLAIN = ""
 SCENES = (PLAIN, "check", "imds-probe", "interruption")
-"""Each by the command that sees it; the plain one is that of all others."""
+"""Scenes, each named after the command that uses it; all other commands use the plain one."""
 
 
 def folder(scene: str) -> str:
@@ -44,22 +44,22 @@ def folder(scene: str) -> str:
 
 
 def read(name: str) -> bytes:
-    """A file of the snapshot. A scene that adds nothing to the plain one has no file."""
+    """Read a file of the snapshot. A scene that adds nothing to the plain one has no file."""
     path = files(__package__) / "data" / name
     return path.read_bytes() if path.is_file() else b"{}"
 
 
 @cache
 def account() -> Mapping[str, Any]:
-    """The cluster's endpoint, how each question is answered, and the instances of the plain scene by their nodes."""
+    """Return the cluster's endpoint, the type of each AWS response, and the instances of the plain scene by node."""
     found: Mapping[str, Any] = json.loads(read("account.json"))
     return found
 
 
 @cache
 def held(what: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
-    """The ``objects``, ``texts`` or ``aws`` answers of a scene by kind and name: those of the plain scene, but for the
-    ones that the scene replaces."""
+    """Return the ``objects``, ``texts`` or ``aws`` responses of a scene by kind and name: those of the plain scene,
+    except those that the scene replaces."""
     added = raws_in(read(f"{folder(scene)}/{what}.json"))
     if scene == PLAIN:
         return added
@@ -68,14 +68,14 @@ def held(what: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
 
 
 class DemoReader:
-    """The demo cluster as a `ports.ClusterReader`; `raw` gets all of its objects."""
+    """The demo cluster as a `ports.ClusterReader`; `raw` receives all of its objects."""
 
     def __init__(self, raw: RawObjects | None = None, scene: str = "") -> None:
         self._raw = raw
         self._scene = scene
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """All of `resources`: nothing is ever refused here."""
+        """Read all of `resources`; nothing is ever refused."""
         collector = Collector(Source.DEMO, self._raw)
         objects = held("objects", self._scene)
         for resource in resources:
@@ -87,7 +87,7 @@ class DemoReader:
 
 
 def add_others(raw: RawObjects, scene: str, read: frozenset[str] = frozenset()) -> None:
-    """Objects of all kinds but those that were `read`."""
+    """Add objects of all kinds except those in `read_file`."""
     for kind, several in held("objects", scene).items():
         if kind not in read:
             api_version, _, name = kind.partition(" ")
@@ -96,31 +96,31 @@ def add_others(raw: RawObjects, scene: str, read: frozenset[str] = frozenset()) 
 
 
 def kind_of(resource: Resource) -> str:
-    """The name of the resource's kind in the snapshot."""
+    """Return the name of the resource's kind in the snapshot."""
     return f"{resource.api_version} {resource.kind}"
 
 
 def a_list(resource: Resource, items: Iterable[bytes]) -> bytes:
-    """`items` as the answer to a list request."""
+    """Return `items` as the response to a list request."""
     head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":{{}},"items":['
     return b"".join((head.encode(), b",".join(items), b"]}"))
 
 
-# What the demo cluster answers besides its lists.
+# Other reads of the demo cluster.
 
 
 WHERE = "the demo"
 
 
 class DemoBeside:
-    """A `ports.ExtraReader` over the objects and texts of a scene, which it decodes on request."""
+    """A `ports.ExtraReader` of the objects and texts of a scene, decoded on request."""
 
     def __init__(self, scene: str) -> None:
         self._scene = scene
         self._objects = held("objects", scene)
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """Unknown where the namespace has no object of the kind at all, as of a dump."""
+        """Unknown if the namespace has no object of the kind at all, as for a dump."""
         several = self._objects.get(f"{of.api_version} {of.kind}", {})
         found = several.get(f"{of.namespace}/{of.name}")
         if found is not None:
@@ -131,7 +131,7 @@ class DemoBeside:
         return _nothing(of.kind + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects:
-        if others:  # it has none
+        if others:  # the demo has none
             return AppliedObjects({})
         every = (each for several in self._objects.values() for each in several.values())
         docs = (decode(each) for each in every if f'"manager":"{manager}"'.encode() in each)
@@ -198,7 +198,7 @@ def _nothing(what: str) -> Unknown:
     return Unknown(f"{WHERE} holds no {what}")
 
 
-# The instance metadata services of the demo's nodes, as its AWS describes their instances.
+# Instance metadata services of the demo's nodes, by the options of their EC2 instances.
 
 
 def demo_services() -> MetadataServices:
@@ -207,7 +207,7 @@ def demo_services() -> MetadataServices:
     return MetadataServices(options, {node: said["id"] for node, said in instances.items()})
 
 
-# The AWS account of the demo's cluster: recorded answers to the questions of this tool. It cannot be changed.
+# AWS account of the demo cluster: recorded responses to the requests of this tool. It cannot be changed.
 
 
 Json = dict[str, Any]
@@ -215,7 +215,7 @@ Params = Mapping[str, Any]
 
 
 class AwsErrorResponse(Exception):
-    """AWS refused a question; `code` and `message` are those of the error response."""
+    """AWS refused a request; `code` and `message` are those of the error response."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -224,7 +224,7 @@ class AwsErrorResponse(Exception):
 
 
 def ask(scene: str, service: str, operation: str, params: Params) -> Json:
-    """The answer in botocore's response shape, all pages in one, without ResponseMetadata.
+    """Return the response in botocore's shape, all pages in one, without ResponseMetadata.
 
     The caller owns it: each call decodes it. Raises `AwsErrorResponse` as the service would.
     """
@@ -243,12 +243,13 @@ def ask(scene: str, service: str, operation: str, params: Params) -> Json:
 
 
 def key_of(by: Iterable[str], params: Params) -> str:
-    """Of an answer, by the parameters that decide it."""
+    """Return the key of a response, from the parameters that determine it."""
     return "/".join(str(params.get(name, "")) for name in by)
 
 
 def _listed(by: str, answers: Mapping[str, bytes], params: Params) -> list[Json]:
-    """The items of a list that the request names: their keys begin with the name. Metrics without values are kept."""
+    """Return the items of a list that the request names: their keys begin with the name. Metrics without values are
+    kept."""
     if by == "MetricDataQueries":
         return [_metric(each, answers) for each in params[by]]
     if by == "Filters":
@@ -275,7 +276,7 @@ def _decoded(raw: bytes) -> Json:
 
 
 def _meant(found: Json) -> Any:
-    """Times, which JSON does not have, and documents that have their own file."""
+    """Decode times, which JSON does not have, and documents in their own files."""
     if "$time" in found:
         return datetime.fromisoformat(found["$time"])
     return read(found["$file"]).decode() if "$file" in found else found

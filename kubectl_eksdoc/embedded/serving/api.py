@@ -1,6 +1,7 @@
-"""The API: a request in, a reply out, whatever carried the request.
+"""The API: a request in, a reply out, independent of the transport.
 
-One lock around everything, since the simulated cluster has one thread. A watch takes it whenever it looks for news.
+One lock protects everything, because the simulated cluster has one thread. A watch acquires it whenever it looks for
+events.
 """
 
 from __future__ import annotations
@@ -50,16 +51,15 @@ _HEALTH = ("/healthz", "/livez", "/readyz")
 API_SERVICES = "apiservices.apiregistration.k8s.io"
 
 _FAULTS = 20
-"""The latest of ours that are kept."""
+"""Number of internal errors that are kept."""
 
 T = TypeVar("T")
 
 
 @frozen
 class Setup:
-    """`address` is where it is served, as ``/api`` tells; `metrics`: the text of ``/metrics``.
-    `logs`: what containers print; `ports`: what they say on their ports. `note` is told why nothing is answered any
-    more."""
+    """`address`: where it is served, as ``/api`` reports; `metrics`: the text of ``/metrics``. `logs`: logs of
+    containers; `ports`: responses of pods on their ports. `note` receives the reason if the API stops responding."""
 
     access: TokenUsers = field(default_factory=TokenUsers)
     build: Build = field(default_factory=Build)
@@ -71,7 +71,7 @@ class Setup:
 
 
 class Api:
-    """Answers requests about one simulated cluster. `faults`: the latest that went wrong by nobody's fault but ours."""
+    """Answers requests about one simulated cluster. `internal_errors`: the latest internal errors."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Api:
         plane.store.listen(self._note)
 
     def handle(self, request: ServedRequest) -> Reply:
-        """Never raises: whatever is wrong with a request is its answer."""
+        """Never raises: an invalid request gets an error response."""
         with self._changed:
             self._advance()
             if self._restless:
@@ -113,7 +113,7 @@ class Api:
                 self._tell()
 
     def now(self, deed: Callable[[ControlPlane], T]) -> T:
-        """Do something to the cluster, or look something up, between two requests."""
+        """Change or read the cluster between two requests."""
         with self._changed:
             self._advance()
             try:
@@ -123,21 +123,21 @@ class Api:
 
     @property
     def logs(self) -> PodLogs:
-        """What containers print: whoever makes them may say so at any time."""
+        """Logs of containers: the creator of a container may add to them at any time."""
         return self._objects.logs
 
     def _note(self, change: StoreChange) -> None:
         self._stirred = True
 
     def _tell(self) -> None:
-        """Wake the watches, once for whatever has changed."""
+        """Wake the watches once for all changes."""
         if self._stirred:
             self._stirred = False
             self._changed.notify_all()
 
     def _answer(self, request: ServedRequest) -> Reply:
         user = self._setup.access.user(request.headers)
-        # The catalogue, made anew when a definition came or went.
+        # The catalogue is rebuilt when a definition was created or deleted.
         store = self._plane.store
         held = [*store.list(DEFINITIONS), *store.list(API_SERVICES)]
         newest = max((item.version for item in held), default=0) + len(held)
@@ -205,10 +205,10 @@ class Api:
         return None
 
     def _advance(self) -> None:
-        """Let time pass. What goes wrong in a controller is no client's fault."""
+        """Let time pass. An error in a controller is not the client's fault."""
         try:
             self._clockwork.advance(self._plane.agenda)
-        except UsageError as error:  # its controllers work without an end
+        except UsageError as error:  # its controllers never become idle
             if not self._restless:
                 self._restless = error.message
                 self._setup.note(f"{error.message}. Nothing is answered any more. {error.hint}")

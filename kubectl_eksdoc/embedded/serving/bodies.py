@@ -1,10 +1,7 @@
-"""What the bodies of writing requests mean: objects, options of deletions.
+"""Bodies of write requests: objects, options of deletions; and objects after a create, update, patch or apply, with the
+owners of their fields.
 
-Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go.
-
-Objects after a create, an update, a patch or an apply, with who owns which of their fields.
-
-Source: apiserver pkg/endpoints/handlers/{create,update,patch}.go; strategies' GetResetFields.
+Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go; strategies' GetResetFields.
 """
 
 from __future__ import annotations
@@ -56,8 +53,8 @@ APPLY = ("application/apply-patch+yaml", "application/apply-patch+json", "applic
 
 @frozen
 class FieldWriter:
-    """Who writes, and when, as managedFields have it; `subresource` is "" for the object itself. `has_status`: the
-    kind's status is a subresource."""
+    """The writer and time as in managedFields; `subresource` is "" for the object itself. `has_status`: the kind's
+    status is a subresource."""
 
     manager: str
     now: str
@@ -66,22 +63,22 @@ class FieldWriter:
 
 
 def manager_of(request: ServedRequest) -> str:
-    """The field manager a request names, or the program it comes from (its User-Agent up to the slash)."""
+    """Return the field manager of a request, or its client (its User-Agent up to the slash)."""
     named = request.word("fieldManager")
     return named or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
 
 
 def owned(live: Doc | None, new: Doc, writer: FieldWriter, schema: Schema) -> Doc:
-    """`new` with its managedFields, written over `live`."""
+    """Return `document` with its managedFields, written over `live`."""
     made = updated(live, new, writer.manager, writer.now, schema, writer.subresource, _reset(writer))
     return made if live is None else settled(live, made)
 
 
 def patched(request: ServedRequest, target: ServedTarget, live: Doc, schema: Schema, patch: Any) -> Doc:
-    """`live` after the request's patch, not an apply, which is all in its body.
+    """Return `live` after the request's patch (not an apply).
 
     Raises:
-        Refusal: 415, no such patches are taken; 400, 413, 422 and 500, it does not fit.
+        ApiRefusal: 415, the patch type is not supported; 400, 413, 422 and 500, it does not fit.
     """
     content = content_type(request)
     if content == MERGE:
@@ -96,10 +93,10 @@ def patched(request: ServedRequest, target: ServedTarget, live: Doc, schema: Sch
 
 
 def applied(request: ServedRequest, live: Doc | None, config: Doc, writer: FieldWriter, schema: Schema) -> Doc:
-    """`live` (None: there is none) after a server-side apply of `config`.
+    """Return `live` (None: the object does not exist) after a server-side apply of `config`.
 
     Raises:
-        Refusal: 409 with every conflict, 422 without a field manager, 400.
+        ApiRefusal: 409 with every conflict, 422 without a field manager, 400.
     """
     if not request.word("fieldManager"):
         where = Resource("PatchOptions", "", "meta.k8s.io")
@@ -119,10 +116,10 @@ def content_type(request: ServedRequest) -> str:
 
 
 def named_after(target: ServedTarget, config: Doc) -> Doc:
-    """A configuration to apply, of this object; it must not name a version.
+    """Return a configuration to apply with the name of the target; it must not contain managedFields.
 
     Raises:
-        Refusal: 400.
+        ApiRefusal: 400.
     """
     meta = config.get("metadata")
     if not isinstance(meta, dict):
@@ -137,17 +134,17 @@ _MAIN, _OF_STATUS = FieldSet.of_paths(("status",)), FieldSet.of_paths(("spec",))
 
 
 def _reset(writer: FieldWriter) -> FieldSet:
-    """What the strategy ignores in such a write, so that nobody comes to own it by one."""
+    """Return the fields that the strategy ignores in such a write, so that no manager owns them through it."""
     if not writer.has_status:
         return NONE
     return _OF_STATUS if writer.subresource == "status" else _MAIN
 
 
-# The schemas by which objects are merged and owned: of custom resources the one of their definition, as it is now.
+# Schemas for merging and ownership: of custom resources the current one of their definition.
 
 
 class Schemas:
-    """Mutable: keeps the latest schema of every custom resource that was asked for."""
+    """Mutable: caches the latest schema of every requested custom resource."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -167,8 +164,8 @@ class Schemas:
         return held[1]
 
 
-# What the query of a request may ask for: options that contradict each other, or that nobody knows, are refused before
-# anything is done. A dry run that is misspelt must not become a change.
+# Validation of query options: contradictory or unknown options are refused before anything is done. A misspelt dry run
+# must not become a change.
 #
 # Source: apimachinery pkg/apis/meta/v1/validation/validation.go (ValidateCreateOptions, ValidatePatchOptions,
 # ValidateDeleteOptions), v1.36.
@@ -185,19 +182,20 @@ _LONGEST_MANAGER = 128
 
 
 def check(verb: str, request: ServedRequest) -> None:
-    """
+    """Check the query options.
+
     Raises:
-        Refusal: 422.
+        ApiRefusal: 422.
     """
     if verb in _KINDS:
         _refuse(_KINDS[verb], tuple(_of_writes(verb, request)))
 
 
 def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool | None) -> None:
-    """What the body of a deletion asks for.
+    """Check the options in the body of a deletion.
 
     Raises:
-        Refusal: 422.
+        ApiRefusal: 422.
     """
     found = list(_of_dry_runs(dry_run))
     if propagation is not None and orphan is not None:
@@ -209,7 +207,7 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
 
 
 def unfit(of: Resource, name: str, problems: Iterable[Problem]) -> ApiRefusal:
-    """422, with a cause for each."""
+    """Return a 422 refusal with a cause for each problem."""
     return invalid(
         of,
         name,
@@ -240,17 +238,17 @@ def _unsupported(where: str, found: object, supported: Sequence[str]) -> Problem
 
 
 LONGEST_GRACE_S = 100 * 365 * 86400
-"""Beyond that there is no date."""
+"""Beyond that no date can be computed."""
 
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
 
 def body_of(request: ServedRequest) -> Any:
-    """kubectl sends JSON also where it says that it is YAML.
+    """Return the decoded body. kubectl also sends JSON where the content type is YAML.
 
     Raises:
-        Refusal: 400 and 415.
+        ApiRefusal: 400 and 415.
     """
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
@@ -266,10 +264,10 @@ def body_of(request: ServedRequest) -> Any:
 
 
 def object_of(request: ServedRequest, target: ServedTarget) -> Doc:
-    """The object in the body, of the target's kind and in its namespace.
+    """Return the object in the body, of the target's kind and in its namespace.
 
     Raises:
-        Refusal: 400.
+        ApiRefusal: 400.
     """
     doc = body_of(request)
     if not isinstance(doc, dict):
@@ -294,9 +292,10 @@ def object_of(request: ServedRequest, target: ServedTarget) -> Doc:
 
 
 def check_shape(shape: Shape, doc: Any, kind: str, version: str = "v1") -> None:
-    """
+    """Check the types of an object's fields.
+
     Raises:
-        Refusal: 400, of several misfits the first, as the decoder says it.
+        ApiRefusal: 400 for the first misfit, with the decoder's message.
     """
     for misfit in misfits(shape, doc):
         where = ".".join((kind, *misfit.path))
@@ -307,10 +306,10 @@ def check_shape(shape: Shape, doc: Any, kind: str, version: str = "v1") -> None:
 
 
 def delete_options(request: ServedRequest) -> DeleteOptions:
-    """From the body, and what the query says beside it.
+    """Return the options of a deletion, from the body and the query.
 
     Raises:
-        Refusal: 400 and 422.
+        ApiRefusal: 400 and 422.
     """
     doc = body_of(request) or {}
     check_shape(DELETE_OPTIONS, doc, "DeleteOptions")
@@ -331,7 +330,7 @@ def delete_options(request: ServedRequest) -> DeleteOptions:
 
 
 def deletion_status(deleted: Deleted, of: Resource) -> Doc:
-    """What a deletion is answered with, of kinds that are not answered with the object."""
+    """Return the Status response of a deletion, for kinds that are not answered with the object."""
     details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
     doc = ApiStatus(200, "", "", details).doc()
     del doc["code"]

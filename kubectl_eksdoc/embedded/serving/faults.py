@@ -1,7 +1,7 @@
-"""Faults on demand: what goes wrong between a client and an API server, and the webhooks that stand between them.
+"""Faults of requests: failures between a client and an API server, and of the webhooks between them.
 
-A fault is a rule (which requests, which of them) and an effect. They are deterministic: the same requests in the same
-order meet the same faults. What goes wrong in the cluster itself is in `simulator.faults`.
+A fault is a rule (which requests, which of them) and an effect. Faults are deterministic: the same requests in the same
+order meet the same faults. Faults of the cluster itself are in `simulator.faults`.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from .requests import (
     words_of,
 )
 
-# Watches that go wrong: the pieces of a stream of events, cut, late, doubled, expired or kept back.
+# Faults of watches: streams of events that are cut, delayed, duplicated, expired or silent.
 #
 # Source of the texts: apiserver pkg/storage/cacher/watch_cache_history.go and pkg/storage/etcd3/watcher.go, as a 1.36
 # server answered them (tests/data/recordings).
 
 
 def too_old(version: str) -> bytes:
-    """The only event of a watch whose version is behind what the watch cache holds."""
+    """Return the only event of a watch whose version is older than the watch cache."""
     oldest = int(version) + 1 if version.isascii() and version.isdigit() else 2
     return _error(f"too old resource version: {version or 1} ({oldest})")
 
 
 def expiring(pieces: Iterator[bytes], after: int) -> Iterator[bytes]:
-    """So many events, and then that etcd was compacted."""
+    """Yield `event_count` events, and then the error of a compacted etcd."""
     yield from _first(pieces, after)
     yield _error("The resourceVersion for the provided watch is too old.")
 
 
 def cut(pieces: Iterator[bytes], after: int) -> Iterator[bytes]:
-    """So many events.
+    """Yield `event_count` events.
 
     Raises:
-        ConnectionLost: after them, to be taken for the stream's end without an end.
+        ConnectionLost: after them; the stream ends without a proper end.
     """
     yield from _first(pieces, after)
     raise ConnectionLost
@@ -81,7 +81,7 @@ def silent(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _first(pieces: Iterator[bytes], count: int) -> Iterator[bytes]:
-    """The first events; fewer where the stream ends before."""
+    """Yield the first events; fewer if the stream ends before."""
     for piece in pieces:
         lines = piece.splitlines(keepends=True)[:count]
         yield b"".join(lines)
@@ -98,14 +98,14 @@ Sleep = Callable[[float], object]
 
 
 class FaultMoment(Enum):
-    BEFORE = "before"  # nothing was done
-    AFTER = "after"  # it was done, and nobody is told
+    BEFORE = "before"  # the server does nothing
+    AFTER = "after"  # the server does it, and the response is lost
 
 
 @frozen
 class FaultyAnswer:
-    """Another answer in the place of the server's, which never hears of the request, or has done it already. `plain`:
-    its message is sent as text, as what stands before the API does; `headers` are more of them."""
+    """A response in place of the server's, which either never receives the request or has done it already. `plain`: the
+    message is sent as text, as from a proxy in front of the API; `headers`: additional headers."""
 
     status: ApiStatus
     moment: FaultMoment = FaultMoment.BEFORE
@@ -122,69 +122,69 @@ class FaultyAnswer:
 
 @frozen
 class BrokenConnection:
-    """The connection breaks, before or after the server did what it was asked."""
+    """The connection breaks before or after the server handled the request."""
 
     moment: FaultMoment = FaultMoment.BEFORE
 
 
 @frozen
 class Dropped:
-    """It is never answered, and the connection stays open until the client gives it up."""
+    """The request gets no response, and the connection stays open until the client closes it."""
 
     moment: FaultMoment = FaultMoment.BEFORE
 
 
 @frozen
 class CutShort:
-    """The answer ends in its middle, with the connection."""
+    """The response and the connection end in the middle."""
 
 
 @frozen
 class Delayed:
-    """The server hears of it that many real seconds later."""
+    """The server receives the request that many real seconds later."""
 
     seconds: float
 
 
 @frozen
 class DuplicatedRequest:
-    """The server hears of it twice, as by a proxy that tries again; the second answer is the one that arrives."""
+    """The server receives the request twice, as from a proxy that retries; the client gets the second response."""
 
 
 @frozen
 class SwallowedEviction:
-    """A mutating webhook makes a dry run of it: it succeeds, and nothing happens (as pod-graceful-drain does)."""
+    """A mutating webhook makes it a dry run: it succeeds without effect (as pod-graceful-drain does)."""
 
 
 @frozen
 class WatchExpired:
-    """A watch tells that its version is too old, at once or after so many events, and ends."""
+    """A watch reports that its version is too old, at once or after so many events, and ends."""
 
     after: int = 0
 
 
 @frozen
 class WatchCut:
-    """A watch's connection ends after so many events, in the middle of its answer."""
+    """A watch's connection ends after so many events, in the middle of its response."""
 
     after: int = 1
 
 
 @frozen
 class WatchDelayed:
-    """Events come that many real seconds late."""
+    """Events arrive that many real seconds late."""
 
     seconds: float
 
 
 @frozen
 class WatchDoubled:
-    """Each event comes twice."""
+    """Each event arrives twice."""
 
 
 @frozen
 class WatchSilent:
-    """A watch never tells anything, and its connection stays open."""
+    """A watch never reports anything, and its connection stays open."""
 
 
 OfWatches = WatchExpired | WatchCut | WatchDelayed | WatchDoubled | WatchSilent
@@ -195,11 +195,11 @@ Effect = (
 
 @frozen
 class Fault:
-    """`path` is a regular expression that must be found in the path; `method` may be several (``PUT|PATCH``);
-    `watches`: only watches, or (False) all others. `effect` may be made for the request; None: it does not fit.
+    """`path`: a regular expression that must match in the path; `method` may be several (``PUT|PATCH``); `watches`:
+    only watches, or (False) all others. `effect` may be computed from the request; None: the request does not match.
 
-    Of the requests it fits the first `skip` pass, then each meets `effect` with the chance `share`, until `times` of
-    them have (0: without an end).
+    Of the matching requests the first `skip` pass, then each meets `effect` with probability `share`, until `times` of
+    them have (0: unlimited).
     """
 
     effect: Effect | Callable[[ServedRequest], Effect | None]
@@ -218,7 +218,7 @@ class Fault:
         return re.search(self.path, request.path) is not None
 
     def of(self, request: ServedRequest) -> Effect | None:
-        """What it does to a request that fits."""
+        """Return the effect on a matching request."""
         return self.effect(request) if callable(self.effect) else self.effect
 
 
@@ -226,10 +226,10 @@ EVICTIONS = r"/eviction$"
 
 
 class _Chosen:
-    """Chooses what each request meets: the first fault that fits and is due. Mutable, and safe in several threads.
+    """Selects the effect on each request: the first fault that matches and is due. Mutable and thread-safe.
 
-    Chance is drawn for the how manieth request of its kind it is (method and path), so that what other clients ask for
-    meanwhile changes nothing.
+    The random value depends on the ordinal number of the request among those with its method and path, so that requests
+    of other clients change nothing.
     """
 
     def __init__(self, faults: Sequence[Fault], seed: int = 0) -> None:
@@ -263,19 +263,20 @@ class _Chosen:
 
 
 class Faulty:
-    """A handler with faults in front of it."""
+    """A request handler with faults in front of it."""
 
     def __init__(self, handler: RequestHandler, faults: Sequence[Fault], sleep: Sleep, seed: int = 0) -> None:
-        """`sleep` lets real seconds pass."""
+        """`sleep` waits real seconds."""
         self._handler = handler
         self._chosen = _Chosen(faults, seed)
         self._sleep = sleep
 
     def handle(self, request: ServedRequest) -> Reply:
-        """
+        """Handle a request with its fault.
+
         Raises:
             ConnectionLost
-            Unanswered
+            NoAnswer
         """
         effect = self._chosen.effect(request)
         match effect:
@@ -291,7 +292,7 @@ class Faulty:
                 return self._handler.handle(replace(request, query={**request.query, "dryRun": ("All",)}))
             case Delayed(seconds):
                 self._sleep(seconds)
-        # The answer to what was done.
+        # The response of the server.
         reply = self._handler.handle(request)
         match effect:
             case FaultyAnswer():
@@ -307,7 +308,7 @@ class Faulty:
         return reply
 
     def _watched(self, request: ServedRequest, effect: OfWatches) -> Reply:
-        """A watch that is refused is answered as ever."""
+        """Handle a watch with a fault; a watch that the server refuses is unchanged."""
         version = request.word("resourceVersion")
         if isinstance(effect, WatchExpired) and not effect.after:
             return Reply(200, stream=iter([too_old(version)]))
@@ -330,7 +331,7 @@ class Faulty:
                 return silent(pieces)
 
 
-# The answers that a real server gives when something is wrong, in its words.
+# Error responses of a real server, in its words.
 #
 # Source: apiserver pkg/server/filters/priority-and-fairness.go and waitgroup.go, pkg/endpoints/handlers/finisher and
 # responsewriters/status.go, pkg/admission/plugin/webhook/errors/statuserror.go, pkg/util/webhook/error.go; apimachinery
@@ -338,25 +339,25 @@ class Faulty:
 
 
 SOMEBODY = ADMIN.name
-"""Who is refused: faults stand before the API, which knows who asks."""
+"""The refused user: faults are in front of the API, which knows the real user."""
 
 FLOW_SCHEMA = ("X-Kubernetes-PF-FlowSchema-UID", "5c6a2c2e-3b1d-4a0b-9d53-4f1f6a2f6f10")
-"""By this header a client can tell priority and fairness from a budget."""
+"""With this header a client can distinguish priority and fairness from a budget."""
 
 
 def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> FaultyAnswer:
-    """409: somebody else wrote in between."""
+    """409: another client wrote in between."""
     return FaultyAnswer(modified(Resource("", plural, group), name).status)
 
 
 def conflicting(request: ServedRequest) -> FaultyAnswer | None:
-    """409 of the object that is asked for."""
+    """409 for the requested object."""
     said = words_of(request.path)
     return conflict(said.name, said.plural, said.group) if said is not None and said.name else None
 
 
 def forbidding(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer | None]:
-    """403 of whatever is asked for, or only of a resource, as RBAC says it."""
+    """403 for any request, or only for a resource, with RBAC's message."""
 
     def forbid(request: ServedRequest) -> FaultyAnswer | None:
         said = words_of(request.path)
@@ -373,13 +374,13 @@ def forbidding(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer | N
 
 
 def throttled(seconds: int = 1) -> FaultyAnswer:
-    """429 of priority and fairness: text and no Status, no cause, and a Retry-After."""
+    """429 of priority and fairness: text without Status or cause, and a Retry-After."""
     status = ApiStatus(429, "TooManyRequests", "Too many requests, please try again later.")
     return FaultyAnswer(status, plain=True, headers=(("Retry-After", str(seconds)), FLOW_SCHEMA))
 
 
 def over_budget(budget: str, seconds: int = 0) -> FaultyAnswer:
-    """429 of a budget that is used up; with `seconds` of one whose status is behind its spec."""
+    """429 of a budget that is used up; with `seconds`: of a budget whose status is behind its spec."""
     said = "is still being processed by the server." if seconds else "does not allow evicting pods currently"
     cause = StatusCause("DisruptionBudget", f"The disruption budget {budget} {said}")
     return FaultyAnswer(
@@ -393,7 +394,7 @@ def processing(budget: str) -> FaultyAnswer:
 
 
 def broken(code: int = 500) -> FaultyAnswer:
-    """500: the server's storage has no leader, which is no error that it knows; 503: it is about to stop."""
+    """500: etcd has no leader, an unstructured error; 503: the server is shutting down."""
     if code == 503:
         return FaultyAnswer(
             ApiStatus(503, "ServiceUnavailable", "apiserver is shutting down"), headers=(("Retry-After", "1"),)
@@ -402,7 +403,7 @@ def broken(code: int = 500) -> FaultyAnswer:
 
 
 def timed_out(moment: FaultMoment = FaultMoment.AFTER) -> FaultyAnswer:
-    """504: it took too long. Mostly it is done all the same."""
+    """504: the request took too long. In most cases it is done all the same."""
     text = "Timeout: request did not complete within requested timeout - context deadline exceeded"
     return FaultyAnswer(ApiStatus(504, "Timeout", text, Details()), moment)
 
@@ -413,7 +414,7 @@ def denied(webhook: str, why: str) -> FaultyAnswer:
 
 
 def webhook_down(webhook: str) -> FaultyAnswer:
-    """500: a webhook that must be asked (failurePolicy Fail) does not answer."""
+    """500: a required webhook (failurePolicy Fail) does not respond."""
     url = f"https://{webhook.partition('.')[0]}.webhooks.svc:443/?timeout=10s"
     why = f'failed calling webhook "{webhook}": failed to call webhook: Post "{url}": context deadline exceeded'
     details = Details(causes=(StatusCause("", why),))

@@ -1,11 +1,12 @@
-"""One connection: HTTP requests are read from it, handed to the API, and answered.
+"""HTTP server of the simulated API: reads requests from connections and writes the replies. Also virtual time while it
+is used.
 
 A page in a browser could send requests to a port of this machine. So a request must name the address it was sent to in
-its Host header (a name that was made to resolve to 127.0.0.1 is none), must carry no Origin, and needs a token.
+its Host header (which excludes a name that resolves to 127.0.0.1), must carry no Origin, and needs a token.
 
 kubectl sends no credentials without TLS (client-go, tools/clientcmd), but it keeps the path of the server's address: so
-the token may be there, too, as in ``http://127.0.0.1:40000/as/TOKEN``. Where it does not keep it (``get --raw``), the
-token may come as the user of a proxy, which this server takes for itself.
+the token may be there, as in ``http://127.0.0.1:40000/as/TOKEN``. Where kubectl drops the path (``get --raw``), the
+token may come as the user of a proxy; this server acts as that proxy.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ from .requests import (
 )
 
 LONGEST_BODY = 3 * 1024 * 1024
-"""Of a request, as the API server has it (MaxRequestBodyBytes)."""
+"""Maximum size of a request, as in the API server (MaxRequestBodyBytes)."""
 
 LONGEST_REST = 16 * 1024 * 1024
 LINGER_S = 1.0
-"""So much is still taken of a request that was refused, and with pauses of so many seconds at most."""
+"""Maximum bytes that are still read from a refused request, and maximum pause between them in seconds."""
 
 _REASONS = {400: "BadRequest", 405: "MethodNotAllowed"}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """`api` and `hosts` (the Host headers that are taken) are given by the server, as is `timeout`: so many seconds a
-    client may be silent, or take nothing, before its connection is closed. Its Date is real time, and not that of the
-    objects: a lock (a Lease) is renewed in real seconds, and expires by the Date (kube/lease.py)."""
+    """The server sets `api` and `hosts` (the accepted Host headers), and `timeout`: how many seconds a client may be
+    idle, or receive nothing, before its connection is closed. Its Date is real time, not the objects' time: a lock (a
+    Lease) is renewed in real seconds, and expires by the Date (kube/lease.py)."""
 
     protocol_version = "HTTP/1.1"
     server_version = "eksdoc"
@@ -64,17 +65,17 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             reply = self.api.handle(self._request())
         except ApiRefusal as refusal:
-            # What the client still sends would be taken for its next request.
+            # The rest of the body must not be parsed as the next request.
             self.close_connection = self._unread = True
             reply = status_reply(refusal.status)
         except ConnectionLost:
-            # Close without an answer, so that the client sees a reset and not an end.
+            # Close without a response, so that the client gets a reset and not an end of file.
             self.close_connection = True
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
             return
         except NoAnswer:
-            # Say nothing until the client goes away, or is silent for too long.
+            # Send nothing until the client closes the connection, or is idle for too long.
             self.close_connection = True
             with contextlib.suppress(OSError):
                 _peeked(self.connection)
@@ -87,9 +88,10 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle
 
     def _request(self) -> ServedRequest:
-        """
+        """Read the request.
+
         Raises:
-            Refusal: 403, it may come from a web page; 400, 411 and 413, it cannot be read.
+            ApiRefusal: 403, it may come from a web page; 400, 411 and 413, it cannot be read.
         """
         if self.headers.get("Host", "") not in self.hosts or self.headers.get("Origin") is not None:
             text = "this server answers programs on this machine, and no web page"
@@ -140,8 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _stream(self, reply: Reply, pieces: Iterator[bytes]) -> None:
-        """In chunks, each as it comes; who goes away ends it. Before HTTP/1.1 there are no chunks, and the connection's
-        end is that of the answer."""
+        """Send chunks as they come until the client closes the connection. HTTP/1.0 has no chunks: the response ends
+        with the connection."""
         chunked = self.request_version not in ("HTTP/0.9", "HTTP/1.0")
         self.close_connection = self.close_connection or not chunked
         self._head(reply)
@@ -165,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def _left(self) -> bool:
-        """Whether the client has closed the connection. Nothing else would tell as long as nothing is sent."""
+        """Whether the client has closed the connection. It cannot be noticed otherwise while nothing is sent."""
         self.connection.settimeout(0.0)
         try:
             return not _peeked(self.connection)
@@ -175,14 +177,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.settimeout(self.timeout)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no HTTP, or a method that nobody serves: a Status, as everything else here."""
+        """Answer invalid HTTP, or an unsupported method, with a Status like all other errors."""
         known = 405 if code == 501 else code
         self.close_connection = self._unread = True
         self._send(status_reply(ApiStatus(known, _REASONS.get(known, ""), message or "", Details())))
 
     def finish(self) -> None:
-        """A connection that is closed while the client still sends is reset, and the answer lost with it: so first
-        comes the end of the answer, then a look at the rest."""
+        """Close in two steps: closing a connection while the client still sends would reset it, and lose the response.
+        So the response is ended first, then the rest of the request is read."""
         super().finish()
         if not self._unread:
             return
@@ -194,11 +196,11 @@ class _Handler(BaseHTTPRequestHandler):
                 left -= len(piece)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: stderr belongs to whoever serves."""
+        """Log nothing: stderr belongs to the command."""
 
 
 def _of_proxy(given: str) -> str:
-    """The user of basic credentials (RFC 7617), "" where there is none."""
+    """Return the user of basic credentials (RFC 7617), "" without any."""
     scheme, _, word = given.partition(" ")
     if scheme.lower() != "basic":
         return ""
@@ -209,10 +211,10 @@ def _of_proxy(given: str) -> str:
 
 
 def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
-    """Path and query of a request's first line.
+    """Return path and query of a request line.
 
     Raises:
-        Refusal: 400, it is none.
+        ApiRefusal: 400, it is invalid.
     """
     try:
         parts = urlsplit(target)
@@ -225,33 +227,34 @@ def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
 
 
 def _peeked(connection: socket.socket) -> bytes:
-    """What has come and was not read yet; of TLS as it came, for what is behind it cannot be looked at."""
+    """Return received bytes without consuming them; for TLS the encrypted bytes, because decrypted ones cannot be
+    peeked."""
     return socket.socket.recv(connection, 1, socket.MSG_PEEK)
 
 
-# The HTTP server: on this machine's loopback address alone.
+# The HTTP server, only on the loopback address.
 
 
 LOOPBACK = "127.0.0.1"
 
 SILENCE_S = 120.0
-"""A client that says nothing, or takes nothing, for so long loses its connection."""
+"""A client that sends or receives nothing for this long loses its connection."""
 
 
 class _Ended(Exception):
-    """A server's loop is over."""
+    """A server's loop has ended."""
 
 
 class SimulatedApiServer(ThreadingHTTPServer):
-    """Serves an API until it is closed; each connection has a thread, as has each watch. `errors`: the latest that went
-    wrong with a connection by nobody's fault but ours."""
+    """Serves an API until it is closed; each connection and each watch has a thread. `errors`: the latest internal
+    errors of connections."""
 
     daemon_threads = True
     allow_reuse_address = False
     request_queue_size = 128
 
     def __init__(self, api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) -> None:
-        """Port 0: any free one. Raises OSError: it is taken."""
+        """Port 0: any free one. Raises OSError: it is in use."""
         self.errors: deque[Exception] = deque(maxlen=10)
         self._lock = Lock()
         self._open: dict[socket.socket, Thread] = {}
@@ -269,7 +272,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
         return int(self.server_address[1])
 
     def url(self, token: str = "") -> str:
-        """With a `token` in it everything is done as its user."""
+        """With a `token` in it all requests are made as its user."""
         return f"http://{LOOPBACK}:{self.port}" + (AS + token if token else "")
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -278,7 +281,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
             self._open[request] = thread
         try:
             thread.start()
-        except RuntimeError:  # the machine gives no more threads
+        except RuntimeError:  # the machine has no more threads
             self._forget(request)
             self.shutdown_request(request)
 
@@ -287,7 +290,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
             super().serve_forever(poll_interval)
 
     def shutdown(self) -> None:
-        """At once: a connection of our own wakes the thread that waits for one. It is reset, so that the port is free
+        """Stop at once: an own connection wakes the accepting thread. It is reset, so that the port is free
         afterwards."""
         self._ending = True
         with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self.port), 1.0) as waking:
@@ -303,7 +306,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
             raise _Ended
 
     def server_close(self) -> None:
-        """Nobody is served any more, and no watch goes on."""
+        """Close all connections and watches."""
         super().server_close()
         with self._lock:
             left = dict(self._open)
@@ -314,7 +317,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
             thread.join()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no error of ours."""
+        """Keep the error, unless the client closed the connection."""
         error = sys.exc_info()[1]
         if isinstance(error, Exception) and not isinstance(error, OSError):
             self.errors.append(error)
@@ -332,7 +335,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serving(api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) -> Iterator[SimulatedApiServer]:
-    """A server in a thread of its own, until the block ends."""
+    """Run a server in its own thread until the block ends."""
     with SimulatedApiServer(api, port, silence_s) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -343,20 +346,20 @@ def serving(api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) ->
             thread.join()
 
 
-# How the cluster's virtual time passes while somebody uses it.
+# Virtual time of the cluster while it is served.
 
 
 class TimeDriver(Protocol):
-    """Brings the agenda up to date before every look at the cluster."""
+    """Brings the agenda up to date before every access to the cluster."""
 
     def advance(self, agenda: VirtualTime) -> None: ...
 
     def real_s(self, virtual_s: float) -> float:
-        """How long a piece of virtual time takes on the wall."""
+        """Return the real duration of a virtual one."""
 
 
 class Scaled:
-    """The wall's clock, so many times as fast. `monotonic` gives seconds that never go back."""
+    """Real time, `speed` times as fast. `monotonic` returns seconds that never decrease."""
 
     def __init__(self, monotonic: Callable[[], float], speed: float = 1.0) -> None:
         self._monotonic = monotonic
@@ -375,10 +378,10 @@ class Scaled:
 
 
 class ManualTime:
-    """Only what somebody else lets happen: for tests, and for runs that take no time."""
+    """Time passes only when the caller lets it: for tests, and for runs that take no time."""
 
     def advance(self, agenda: VirtualTime) -> None:
-        """Nothing is due but what is due now."""
+        """Run only what is due now."""
         agenda.run_until(agenda.seconds)
 
     def real_s(self, virtual_s: float) -> float:

@@ -1,6 +1,5 @@
-"""Requests about objects: get, list, create, update, patch, delete, each answered as the client wants it shown.
-
-The eviction endpoint's answer as the Status that a client gets.
+"""Object endpoints: get, list, create, update, patch, delete, each answered in the requested form. Also subresources,
+such as eviction.
 
 Source: pkg/registry/core/pod/storage/eviction.go; the details as a 1.36 server answered them (tests/embedded/contract).
 """
@@ -50,7 +49,7 @@ from .watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 
 
 def status_of(given: EvictionAnswer, pod: str) -> ApiStatus:
-    """`pod` is its name."""
+    """Return the Status of an eviction's response; `pod` is the pod's name."""
     if given.ok:
         return ApiStatus(given.code)
     return ApiStatus(given.code, given.reason, given.message, _details(given, pod))
@@ -69,7 +68,7 @@ def _details(given: EvictionAnswer, pod: str) -> Details | None:
 
 
 Ports = Callable[[Doc, str, str], "Reply | None"]
-"""What a pod says on one of its ports to a path; None where nobody listens."""
+"""Response of a pod on one of its ports to a path; None if nothing listens."""
 
 
 KEPT_NAMESPACES = ("default", "kube-system", "kube-public")
@@ -77,12 +76,12 @@ KEPT_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
 def nobody_listens(pod: Doc, port: str, path: str) -> Reply | None:
-    """Its containers are not simulated."""
+    """The default: containers are not simulated."""
     return None
 
 
 class ObjectEndpoints:
-    """Answers for the objects of one control plane."""
+    """Endpoints for the objects of one control plane."""
 
     def __init__(
         self,
@@ -98,9 +97,10 @@ class ObjectEndpoints:
         self.ports = ports
 
     def answer(self, verb: str, request: ServedRequest, target: ServedTarget) -> Reply:
-        """
+        """Answer a request.
+
         Raises:
-            Refusal, TooOldToContinue: in the server's words.
+            ApiRefusal, TooOldToContinue: in the server's words.
         """
         self._registry.served.setdefault(target.resource, target.served)
         answers = {
@@ -122,14 +122,14 @@ class ObjectEndpoints:
         return Reply(code, encode(in_form(form, served, [item.doc], None, now, include)))
 
     def told(self, request: ServedRequest, target: ServedTarget) -> Callable[[WatchEvent], bytes]:
-        """How this client wants what one watch tells of; the columns of its tables come with the first."""
+        """Return the encoder of one watch's events in the requested form; only the first table has columns."""
         return ShownEvents(request, target.served, self._shown, self._plane.agenda)
 
     def writer(self, request: ServedRequest, target: ServedTarget) -> FieldWriter:
         return FieldWriter(bodies.manager_of(request), self._registry.now, target.subresource, target.served.has_status)
 
     def unstored(self, request: ServedRequest, target: ServedTarget) -> Doc:
-        """The object in the body of a request that only asks something."""
+        """Return the object in the body of a review."""
         return self._owned(request, target, None, object_of(request, target))
 
     def _get(self, request: ServedRequest, target: ServedTarget) -> Reply:
@@ -155,7 +155,7 @@ class ObjectEndpoints:
         return self._add(request, target, name, self._owned(request, target, None, doc))
 
     def _add(self, request: ServedRequest, target: ServedTarget, name: str, doc: Doc) -> Reply:
-        """A new object. What admission adds to it belongs to nobody."""
+        """Create an object. Fields that admission adds have no owner."""
         self._registry.check_namespace(target.resource, target.key[0], name)
         doc = begun(doc)
         if target.resource == PODS:
@@ -200,7 +200,7 @@ class ObjectEndpoints:
         return self.reply(request, target, self._registry.update(live, doc, status=status, dry_run=request.dry_run))
 
     def _write(self, request: ServedRequest, target: ServedTarget, live: StoredItem, doc: Doc) -> StoredItem:
-        """Over what is there, if the document does not name another version."""
+        """Overwrite the object, unless the document names another version."""
         asked = at(doc, "metadata", "resourceVersion")
         if asked not in (None, "", str(live.version)):
             raise modified(target.served, target.name)
@@ -232,11 +232,11 @@ class ObjectEndpoints:
             try:
                 self._registry.delete(item, options)
             except ApiRefusal:
-                continue  # it is gone, or another precondition of it does not hold
+                continue  # it is gone, or a precondition does not hold
         return Reply(200, self._shown.listed(page.items, target.served, page.metadata))
 
 
-# Subresources that are no part of the object as it is stored: evictions, scales, logs, bindings, reviews.
+# Subresources that are not part of the stored object: evictions, scales, logs, bindings, reviews.
 
 
 _Answering = Callable[[ControlPlane, ObjectEndpoints, ServedRequest, ServedTarget], Reply]
@@ -245,9 +245,10 @@ _Answering = Callable[[ControlPlane, ObjectEndpoints, ServedRequest, ServedTarge
 def answer(
     plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget, user: ServedUser
 ) -> Reply:
-    """
+    """Answer a request for a subresource.
+
     Raises:
-        Refusal: in the server's words.
+        ApiRefusal: in the server's words.
     """
     plane.registry.served.setdefault(target.resource, target.served)
     answering = _ANSWERS.get(target.subresource)
@@ -335,10 +336,10 @@ def _proxy(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest
 
 
 def _container_of(pod: Doc, asked: str) -> str:
-    """The one that is asked for, or the only one (pkg/registry/core/pod/strategy.go, LogLocation, streamLocation).
+    """Return the requested container, or the only one (pkg/registry/core/pod/strategy.go, LogLocation, streamLocation).
 
     Raises:
-        Refusal: 400, there is none of that name, or several and none is named.
+        ApiRefusal: 400, there is none of that name, or several and none is named.
     """
     name, names, inits = pod["metadata"]["name"], _names(pod, "containers"), _names(pod, "initContainers")
     if asked and asked not in (*names, *inits, *_names(pod, "ephemeralContainers")):

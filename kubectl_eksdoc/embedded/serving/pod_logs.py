@@ -1,7 +1,7 @@
-"""What containers have printed, as it was given for each; of others a line for their start.
+"""Logs of containers, as stored for each; other containers have one line for their start.
 
 Source: kubelet v1.36, pkg/kubelet/kubelet_pods.go (validateContainerLogStatus) and pkg/kubelet/kuberuntime/logs
-(ReadLogs: the last lines are looked for first, and of those so many bytes are sent), core/v1 PodLogOptions.
+(ReadLogs: the last lines are selected first, then their bytes are limited), core/v1 PodLogOptions.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _NO_IMAGE = {
 
 
 Printing = Callable[[Doc, str], str | None]
-"""What a container (by its name) of a pod prints; None where that is not known."""
+"""Returns the log of a pod's container by name; None if unknown."""
 
 
 Aged = Callable[[Doc, str], "Sequence[tuple[float, str]] | None"]
-"""The same line by line, each with its age in seconds, the oldest first."""
+"""The same by line, each with its age in seconds, the oldest first."""
 
 
 def nobody_knows(pod: Doc, container: str) -> str | None:
-    """What it prints."""
+    """The default: no log."""
     return None
 
 
 def first_of(*printings: Printing) -> Printing:
-    """What the first one says that knows."""
+    """Return a function with the first known log of these."""
 
     def printing(pod: Doc, container: str) -> str | None:
         return next((text for each in printings if (text := each(pod, container)) is not None), None)
@@ -49,13 +49,13 @@ def first_of(*printings: Printing) -> Printing:
 
 
 def nobody_knows_when(pod: Doc, container: str) -> Sequence[tuple[float, str]] | None:
-    """What it prints, and how long ago."""
+    """The default: no log with ages."""
     return None
 
 
 class PodLogs:
-    """Mutable: whoever makes the cluster puts in what its containers print, or tells `printing` how to know it, or
-    `aged` where it matters when it was; of all others every line is of this moment."""
+    """Mutable: the creator of the cluster stores logs of containers, or passes `printing` to compute them, or `aged` if
+    ages matter; all other lines have the current time."""
 
     def __init__(self, printing: Printing = nobody_knows, aged: Aged = nobody_knows_when) -> None:
         self._held: dict[tuple[str, str, str, bool], str] = {}
@@ -63,13 +63,14 @@ class PodLogs:
         self._aged = aged
 
     def put(self, namespace: str, pod: str, container: str, text: str, previous: bool = False) -> None:
-        """All that the container has printed; `previous`: the one that ran before, and ended."""
+        """Store all that the container has printed; `previous`: the log of the terminated container before it."""
         self._held[namespace, pod, container, previous] = text
 
     def answer(self, pod: Doc, container: str, request: ServedRequest) -> Reply:
-        """
+        """Answer a log request.
+
         Raises:
-            Refusal: 400, there is no log; 422, an option cannot be.
+            ApiRefusal: 400, there is no log; 422, an option is invalid.
         """
         tail, limit = _number(request, "tailLines", 0), _number(request, "limitBytes", 1)
         since = _number(request, "sinceSeconds", 1)
@@ -106,10 +107,10 @@ def _number(request: ServedRequest, name: str, least: int) -> int | None:
 
 
 def _ended(pod: Doc, container: str, previous: bool) -> bool:
-    """Whether it is the log of one that ended: as asked for, or since the next one waits for its start.
+    """Whether the log of a terminated container is returned: as requested, or because the next one waits for its start.
 
     Raises:
-        Refusal: 400, there is none.
+        ApiRefusal: 400, there is none.
     """
     status, name = _status(pod, container), pod["metadata"]["name"]
     ended = bool(at(status, "lastState", "terminated"))

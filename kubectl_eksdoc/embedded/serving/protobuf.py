@@ -1,8 +1,8 @@
-"""Objects in protobuf as their JSON would be: kubectl's typed clients send nothing else since 1.32.
+"""Protobuf bodies decoded to their JSON form: kubectl's typed clients send only protobuf since 1.32.
 
 The envelope is runtime.Unknown behind the magic ``k8s\0`` (apimachinery, runtime/serializer/protobuf). Kinds and fields
-that are read have numbers in `kubernetes.api.shapes`: reviews, evictions, deletions, what ``kubectl create`` and
-``autoscale`` make. What says more than that is refused, not cut short.
+that are supported have numbers in `kubernetes.api.shapes`: reviews, evictions, deletions, the objects of ``kubectl
+create`` and ``autoscale``. A message with other fields is refused, not truncated.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from kubectl_eksdoc.model.api_objects import Doc
 
 MAGIC = b"k8s\0"
 DEEPEST = 32
-"""Messages in messages."""
+"""Maximum nesting of messages."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class NotUnderstood(ValueError):
-    """It is no such message, or one that is not read here."""
+    """The body is not such a message, or its kind is not supported."""
 
 
 Wire = int | bytes
-"""A field's value as it comes: a number, or the bytes of a text, a message or an entry of a map."""
+"""A field's encoded value: a number, or the bytes of a text, a message or a map entry."""
 
 
 def decode(body: bytes) -> Doc:
-    """The object in a protobuf body.
+    """Return the object in a protobuf body.
 
     Raises:
         NotUnderstood
@@ -47,9 +47,10 @@ def decode(body: bytes) -> Doc:
 
 
 def _message(value: Wire, struct: str, depth: int) -> Doc:
-    """
+    """Decode a message.
+
     Raises:
-        NotUnderstood: also where a field says something that `struct` does not have.
+        NotUnderstood: also if a field has a value and `struct` does not have the field.
     """
     if depth > DEEPEST:
         raise NotUnderstood("it is too deep")
@@ -72,7 +73,7 @@ def _message(value: Wire, struct: str, depth: int) -> Doc:
 
 
 def _read(value: Wire, type_: str, depth: int) -> Any:
-    """The JSON value, None for one that JSON leaves out."""
+    """Return the JSON value, None for a value that JSON omits."""
     match type_:
         case "string":
             return _text(value) or None
@@ -93,7 +94,7 @@ def _read(value: Wire, type_: str, depth: int) -> Any:
 
 
 def _entry(value: Wire, type_: str, depth: int) -> Doc:
-    """One entry of an object."""
+    """Return one entry of a map."""
     entry = dict(_fields(_bytes(value)))
     return {_text(entry.get(1, b"")): _read(entry.get(2, b""), type_, depth) or ""}
 
@@ -106,7 +107,7 @@ def _text(value: Wire) -> str:
 
 
 def _number(value: Wire) -> int:
-    """int64 as protobuf has negative ones."""
+    """Decode an int64 with protobuf's encoding of negative numbers."""
     if not isinstance(value, int):
         raise NotUnderstood("a number is expected")
     value &= (1 << 64) - 1
@@ -114,7 +115,7 @@ def _number(value: Wire) -> int:
 
 
 def _says_something(value: Wire, depth: int) -> bool:
-    """Whether it is more than a struct of zeros, which Go writes wherever it has no pointer."""
+    """Whether it is more than a struct of zero values, which Go writes for every non-pointer."""
     if isinstance(value, int) or depth > DEEPEST:
         return True
     try:

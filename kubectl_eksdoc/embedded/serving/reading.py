@@ -1,4 +1,4 @@
-"""Objects and lists: single ones, pages, lists as of a version; plain, as tables, or their metadata alone.
+"""Reads of objects and lists: single objects, pages, lists as of a version; plain, as tables, or metadata only.
 
 Source: apiserver pkg/endpoints/handlers/get.go, pkg/storage/etcd3/store.go (GetList), pkg/storage/continue.go.
 """
@@ -20,7 +20,7 @@ from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, Stored
 
 from .requests import ServedRequest, ServedTarget
 
-# Continue tokens: where a list in pages goes on, and of which version.
+# Continue tokens: the position and version of a paged list.
 #
 # Source: apiserver pkg/storage/continue.go (EncodeContinue, DecodeContinue).
 
@@ -28,12 +28,12 @@ from .requests import ServedRequest, ServedTarget
 _FORMAT = "meta.k8s.io/v1"
 
 ANY_VERSION = -1
-"""A token of this version goes on with whatever is there by then."""
+"""A token of this version continues with the current objects."""
 
 
 @frozen
 class _Token:
-    """`start` is the path (see `store.path_of`) of the last object of the page before, below what is listed: of a list
+    """`start` is the path (see `store.key_path`) of the last object of the page before, relative to the list: in a list
     of one namespace it is a name."""
 
     version: int
@@ -41,16 +41,17 @@ class _Token:
 
 
 def encode(token: _Token, rooted: bool = True) -> str:
-    """`rooted`: as a watch cache writes it, with a slash in front; etcd's own has none."""
+    """`rooted`: as a watch cache writes it, with a leading slash; etcd's own has none."""
     start = f"{'/' if rooted else ''}{token.start}\0"
     text = json.dumps({"v": _FORMAT, "rv": token.version, "start": start}, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode(text: str) -> _Token:
-    """
+    """Decode a continue token.
+
     Raises:
-        Refusal: 400, it is none of ours.
+        ApiRefusal: 400, it is invalid.
     """
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
@@ -63,7 +64,7 @@ def decode(text: str) -> _Token:
     return _Token(version, start.rstrip("\0").removeprefix("/"))
 
 
-# Which objects a request means: label selectors for every kind, field selectors for those that have some.
+# Selection of objects: label selectors for every kind, field selectors for kinds that have some.
 #
 # Source: pkg/apis/core/v1/conversion.go and pkg/registry/*/strategy.go (the fields each kind can be selected by).
 
@@ -117,7 +118,7 @@ class FieldSelection:
         return self.labels is None and not self.equal and not self.other
 
     def named(self, name: str) -> FieldSelection:
-        """Of these, the one of that name."""
+        """Restrict the selection to one name."""
         return replace(self, equal=(*self.equal, (_NAMES["metadata.name"], name)))
 
     def takes(self, doc: Doc) -> bool:
@@ -129,10 +130,10 @@ class FieldSelection:
 
 
 def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool] | None = None) -> FieldSelection:
-    """What the two query parameters mean for a resource; `known` says which other fields it can be selected by.
+    """Parse the two query parameters for a resource; `is_known_field` says which other fields are selectable.
 
     Raises:
-        Refusal: 400, they cannot be read, or the kind cannot be selected by such a field.
+        ApiRefusal: 400, they cannot be parsed, or the kind has no such selectable field.
     """
     try:
         selector = parse(labels) if labels.strip() else None
@@ -170,7 +171,7 @@ _LARGEST = (1 << 63) - 1
 
 
 class TooOldToContinue(Exception):
-    """410 with a token that goes on all the same."""
+    """410 with a token that allows to continue all the same."""
 
     def __init__(self, token: str) -> None:
         super().__init__(token)
@@ -179,7 +180,7 @@ class TooOldToContinue(Exception):
 
 @frozen
 class _Page:
-    """A list or a part of one. `token` is "" at the end; `remaining` None where it is not told (with selectors)."""
+    """A list or a part of one. `token` is "" at the end; `remaining` None if it is not reported (with selectors)."""
 
     items: tuple[StoredItem, ...]
     version: int
@@ -197,18 +198,20 @@ class _Page:
 
 
 def choice_of(request: ServedRequest, target: ServedTarget) -> FieldSelection:
-    """
+    """Return the selection of a request.
+
     Raises:
-        Refusal: 400, a selector cannot be read.
+        ApiRefusal: 400, a selector cannot be parsed.
     """
     choice = chosen(target.resource, request.word("labelSelector"), request.word("fieldSelector"))
     return choice.named(target.name) if target.name else choice
 
 
 def page_of(store: Store, request: ServedRequest, target: ServedTarget) -> _Page:
-    """
+    """Return the requested page.
+
     Raises:
-        Refusal: 400, 410 and 504.
+        ApiRefusal: 400, 410 and 504.
         TooOldToContinue: 410.
     """
     choice, limit = choice_of(request, target), number(request, "limit")
@@ -230,7 +233,7 @@ def page_of(store: Store, request: ServedRequest, target: ServedTarget) -> _Page
 
 
 def _taken(items: Iterable[StoredItem], choice: FieldSelection, limit: int) -> tuple[list[StoredItem], int]:
-    """The first `limit` of them that are chosen (0: all), and how many are left to look at."""
+    """Return the first `limit` selected items (0: all), and the number of remaining items."""
     items = list(items)
     if not limit:
         return [item for item in items if choice.takes(item.doc)], 0
@@ -262,29 +265,29 @@ def _as_of(store: Store, target: ServedTarget, version: int, token: _Token | Non
 
 
 def _namespace(target: ServedTarget) -> str:
-    """That a list is of, "" for all."""
+    """Return the namespace of a list, "" for all."""
     return target.namespace if target.served.namespaced else ""
 
 
 def _listed(target: ServedTarget) -> str:
-    """What all paths in a list begin with."""
+    """Return the common prefix of all paths in a list."""
     if target.served.namespaced and not target.namespace:
         return ""
     return f"{_namespace(target)}/"
 
 
 def _too_large(version: int, current: int) -> ApiRefusal:
-    """A version that is not there yet (apiserver pkg/storage/errors.go, NewTooLargeResourceVersionError)."""
+    """Refuse a version that does not exist yet (apiserver pkg/storage/errors.go, NewTooLargeResourceVersionError)."""
     text = f"Timeout: Too large resource version: {version}, current: {current}"
     cause = StatusCause("ResourceVersionTooLarge", "Too large resource version")
     return ApiRefusal(ApiStatus(504, "Timeout", text, Details(causes=(cause,), retry_after_s=1)))
 
 
 def number(request: ServedRequest, name: str) -> int:
-    """A query parameter that is a number; 0 without one.
+    """Return a numeric query parameter; 0 without one.
 
     Raises:
-        Refusal: 400, it is none, or none that Go has in an int64.
+        ApiRefusal: 400, it is not a number, or does not fit Go's int64.
     """
     word = request.word(name)
     if not word:

@@ -1,4 +1,4 @@
-"""Who asks, and what they may: bearer tokens, users, and rules as RBAC has them.
+"""Requests and replies; authentication and authorization: bearer tokens, users, and rules as in RBAC.
 
 Source of the texts: apiserver pkg/endpoints/handlers/responsewriters/errors.go (Forbidden).
 """
@@ -23,16 +23,16 @@ EVERYTHING = "*"
 
 @frozen
 class RbacRule:
-    """Verbs on resources (``pods``, ``pods/eviction``) of groups; in those namespaces, or everywhere if there are none.
+    """Verbs on resources (``pods``, ``pods/eviction``) of groups; in these namespaces, or everywhere if there are none.
 
-    ``*`` stands for all of them, and ends a path that stands for what begins so.
+    ``*`` matches all of them; at the end of a path it matches every path with that prefix.
     """
 
     verbs: tuple[str, ...]
     resources: tuple[str, ...] = (EVERYTHING,)
     groups: tuple[str, ...] = (EVERYTHING,)
     namespaces: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()  # of what is no resource, as ``/metrics``
+    paths: tuple[str, ...] = ()  # non-resource URLs, as ``/metrics``
 
     def allows(self, action: Action) -> bool:
         if not _one_of(action.verb, self.verbs):
@@ -46,7 +46,7 @@ class RbacRule:
 
 @frozen
 class Action:
-    """What somebody wants to do; `path` only where it is no resource."""
+    """The requested operation; `path` only for a non-resource URL."""
 
     verb: str
     group: str = ""
@@ -78,14 +78,14 @@ _OPEN_PATHS = RbacRule(
         *("/version", "/healthz", "/livez", "/readyz", "/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"),
     ),
 )
-"""What `system:basic-user` and `system:discovery` let every authenticated user do."""
+"""Permissions of `system:basic-user` and `system:discovery` for every authenticated user."""
 
 ADMIN = ServedUser("admin", (RbacRule((EVERYTHING,), paths=(EVERYTHING,)),))
 VIEWER = ServedUser("viewer", (RbacRule(READING, paths=(EVERYTHING,)), *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
 def restricted(name: str, rules: Iterable[RbacRule]) -> ServedUser:
-    """A user with these rules, and what every authenticated user may."""
+    """Return a user with these rules and those of every authenticated user."""
     return ServedUser(name, (*rules, *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
@@ -96,10 +96,10 @@ class TokenUsers:
     users: Mapping[str, ServedUser] = field(default_factory=dict)
 
     def user(self, headers: Mapping[str, str]) -> ServedUser:
-        """Who asks, or whom they ask as (``kubectl --as``).
+        """Return the user of the token, or the impersonated user (``kubectl --as``).
 
         Raises:
-            Refusal: 401, nobody has that token; 403, they may not ask as somebody else.
+            ApiRefusal: 401, the token is unknown; 403, the user may not impersonate.
         """
         scheme, _, token = headers.get("authorization", "").partition(" ")
         found = self._known(token.strip()) if scheme.lower() == "bearer" else None
@@ -112,22 +112,23 @@ class TokenUsers:
         return next((each for each in self.users.values() if each.name == named), restricted(named, ()))
 
     def _known(self, token: str) -> ServedUser | None:
-        """Compared so that the time it takes tells nothing of the tokens there are."""
+        """Compare in constant time, which reveals nothing about existing tokens."""
         given = token.encode()
         return next((user for each, user in self.users.items() if hmac.compare_digest(each.encode(), given)), None)
 
 
 def check(user: ServedUser, action: Action) -> None:
-    """
+    """Check that the user may do the action.
+
     Raises:
-        Refusal: 403, in the server's words.
+        ApiRefusal: 403, in the server's words.
     """
     if not user.may(action):
         raise ApiRefusal(forbidden(user.name, action))
 
 
 def forbidden(user: str, action: Action) -> ApiStatus:
-    """That a user may not do it."""
+    """Return the Status of a forbidden action."""
     if action.path:
         text = f'forbidden: User "{user}" cannot {action.verb} path "{action.path}"'
         return ApiStatus(403, "Forbidden", text, Details())
@@ -148,10 +149,10 @@ def _covers(path: str, asked: str) -> bool:
     return path == asked or (path.endswith(EVERYTHING) and asked.startswith(path[:-1]))
 
 
-# Who creates a role must have its rights already, in the same scope, or the verb escalate.
+# A user who creates a role must have its permissions already, in the same scope, or the verb escalate.
 #
-# Bindings are let through: whoever binds a role here has created it. Source: pkg/registry/rbac/{clusterrole,role}/
-# policybased/storage.go and pkg/registry/rbac/validation (ConfirmNoEscalation, CompactString: the text).
+# Bindings are not checked: a user who binds a role here has created it. Source: policybased/storage.go of
+# pkg/registry/rbac/{clusterrole,role}, and pkg/registry/rbac/validation (ConfirmNoEscalation, CompactString: the text).
 
 
 GROUP = "rbac.authorization.k8s.io"
@@ -162,7 +163,7 @@ def check_granting(user: ServedUser, plural: str, namespace: str, role: Doc) -> 
     """`plural`: of roles or of cluster roles.
 
     Raises:
-        Refusal: 403, in the server's words, with the rules that the user does not have.
+        ApiRefusal: 403, in the server's words, with the rules that the user does not have.
     """
     if _has(user, Action("escalate", GROUP, plural, namespace=namespace)):
         return
@@ -177,12 +178,12 @@ def check_granting(user: ServedUser, plural: str, namespace: str, role: Doc) -> 
 
 
 def _has(user: ServedUser, action: Action) -> bool:
-    """Without asking whoever watches which requests a user makes: this is none."""
+    """Check without `may`, which tests override to record requests: this is not a request."""
     return any(rule.allows(action) for rule in user.rules)
 
 
 def _granted(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
-    """Each right by itself, as the server writes it, and what it lets do."""
+    """Yield each permission by itself, in the server's notation, and the action that it allows."""
     for rule in role.get("rules") or ():
         for verb in rule.get("verbs") or ():
             for path in rule.get("nonResourceURLs") or ():
@@ -195,17 +196,17 @@ def _granted(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
 
 
 def _quoted(words: Sequence[str]) -> str:
-    """As Go's %q writes a slice."""
+    """Return a slice in the notation of Go's %q."""
     return "[" + " ".join(f'"{word}"' for word in words) + "]"
 
 
-# Reviews: what somebody may do and who they are, answered at once and stored nowhere.
+# Reviews of permissions and of the user, answered at once and not stored.
 #
 # Source: pkg/registry/authorization/{selfsubjectaccessreview,selfsubjectrulesreview}, authentication/selfsubjectreview.
 
 
 def _access(doc: Doc, user: ServedUser) -> Doc:
-    """A SelfSubjectAccessReview with its answer."""
+    """Return a SelfSubjectAccessReview with its answer."""
     asked = at(doc, "spec", "resourceAttributes")
     path = at(doc, "spec", "nonResourceAttributes")
     if bool(asked) == bool(path):
@@ -225,7 +226,7 @@ def _access(doc: Doc, user: ServedUser) -> Doc:
 
 
 def _rules(doc: Doc, user: ServedUser) -> Doc:
-    """A SelfSubjectRulesReview: what the rules say of one namespace."""
+    """Return a SelfSubjectRulesReview: the rules of one namespace."""
     namespace = _word(at(doc, "spec"), "namespace")
     here = [rule for rule in user.rules if not rule.namespaces or namespace in rule.namespaces]
     resources = [
@@ -239,7 +240,7 @@ def _rules(doc: Doc, user: ServedUser) -> Doc:
 
 
 def _self(doc: Doc, user: ServedUser) -> Doc:
-    """A SelfSubjectReview: `kubectl auth whoami`."""
+    """Return a SelfSubjectReview: `kubectl auth whoami`."""
     said = {"userInfo": {"username": user.name, "groups": ["system:authenticated"]}}
     return with_value(doc, ("status",), said)
 
@@ -257,7 +258,7 @@ ANSWERS: Mapping[str, Callable[[Doc, ServedUser], Doc]] = {
 """By resource."""
 
 
-# Requests and replies, whatever carries them.
+# Requests and replies, independent of the transport.
 
 
 JSON = "application/json"
@@ -268,7 +269,7 @@ _NO = ("0", "f", "false")
 
 @frozen
 class ServedRequest:
-    """`path` is without query and decoded; `query` has of each name its values; header names are lower case."""
+    """`path` is decoded and without query; `query` has all values of each name; header names are lower case."""
 
     method: str
     path: str
@@ -277,11 +278,11 @@ class ServedRequest:
     body: bytes = b""
 
     def word(self, name: str) -> str:
-        """The first value of a query parameter, "" without one."""
+        """Return the first value of a query parameter, "" without one."""
         return (self.query.get(name) or ("",))[0]
 
     def flag(self, name: str) -> bool:
-        """A query parameter that switches something on: given, and not a Go false (strconv.ParseBool)."""
+        """Whether a boolean query parameter is set: present, and not a Go false (strconv.ParseBool)."""
         return name in self.query and self.word(name).lower() not in _NO
 
     @property
@@ -291,9 +292,9 @@ class ServedRequest:
 
 @frozen
 class Reply:
-    """`stream`, where there is one, are the pieces of a body that has no end yet; `body` is empty then. An empty piece
-    says that there is nothing new: time to look whether anybody still wants to know. `sent`: so much of the body is
-    sent, and then the connection ends."""
+    """`stream`, if any, yields the pieces of a body without a known end; `body` is empty then. An empty piece means
+    that there is nothing new: time to check whether the client is still connected. `sent_bytes`: number of bytes of the
+    body that are sent before the connection ends."""
 
     status: int
     body: bytes = b""
@@ -304,37 +305,38 @@ class Reply:
 
 
 class ConnectionLost(Exception):
-    """The client gets no answer: its connection is closed without one."""
+    """The client gets no response: its connection is closed without one."""
 
 
 class NoAnswer(Exception):
-    """The client gets no answer, and its connection stays open as long as it waits."""
+    """The client gets no response, and its connection stays open as long as it waits."""
 
 
 class RequestHandler(Protocol):
-    """Whoever takes requests: the API, or something that stands in front of it."""
+    """Handles requests: the API, or a layer in front of it."""
 
     def handle(self, request: ServedRequest) -> Reply:
-        """
+        """Handle a request.
+
         Raises:
             ConnectionLost
-            Unanswered
+            NoAnswer
         """
 
 
 def status_reply(status: ApiStatus) -> Reply:
-    """A Status as an answer."""
+    """Return a Status as a reply."""
     headers = {}
     if status.details is not None and status.details.retry_after_s:
         headers["Retry-After"] = str(status.details.retry_after_s)
     return Reply(status.code, encode(status.doc()), headers=headers)
 
 
-# Which part of the API a path means (apiserver pkg/endpoints/request/requestinfo.go).
+# Parsing of request paths (apiserver pkg/endpoints/request/requestinfo.go).
 
 
 _OF_A_NAMESPACE = ("status", "finalize")
-"""What stands behind a namespace's name and is no resource in it."""
+"""Subresources of a namespace, which are not resources in it."""
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
@@ -350,7 +352,7 @@ class ServedTarget:
 
     @property
     def resource(self) -> str:
-        """As the store names it."""
+        """The store's name of the resource."""
         return self.served.full_name
 
     @property
@@ -360,7 +362,7 @@ class ServedTarget:
 
 @frozen
 class PathWords:
-    """A path in words, whether or not such a resource is served; `rest` is what stands behind the namespace."""
+    """A parsed path, whether or not the resource is served; `rest` are the parts after the namespace."""
 
     group: str
     version: str
@@ -385,7 +387,7 @@ class PathWords:
 
 
 def words_of(path: str) -> PathWords | None:
-    """None where the path is no resource's."""
+    """Parse a path; None if it is not a resource path."""
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -402,7 +404,7 @@ def words_of(path: str) -> PathWords | None:
 
 
 def target_of(path: str, catalogue: Catalogue) -> ServedTarget | None:
-    """None where the path is no resource's, or one that is not served."""
+    """Return the target of a path; None if it is not a resource path, or the resource is not served."""
     said = words_of(path)
     served = catalogue.find(said.group, said.version, said.plural) if said is not None else None
     if said is None or served is None or said.too_many:
@@ -413,7 +415,7 @@ def target_of(path: str, catalogue: Catalogue) -> ServedTarget | None:
 
 
 def verb_of(request: ServedRequest, name: str) -> str:
-    """As RBAC has it; `name` of the object, "" of a collection."""
+    """Return RBAC's verb; `name` of the object, "" for a collection."""
     if request.method in _VERBS:
         return _VERBS[request.method]
     if request.method == "DELETE":
@@ -424,7 +426,8 @@ def verb_of(request: ServedRequest, name: str) -> str:
 
 
 def names_enough(verb: str, target: ServedTarget) -> bool:
-    """A new object is made in its collection; other writes name theirs in the path."""
+    """Whether the path has a name where required: an object is created in its collection; other writes name the
+    object."""
     if verb == "create":
         return not target.name
     return bool(target.name) or verb not in ("update", "patch")

@@ -1,5 +1,5 @@
-"""What decoding, admission and validation say before an object is written: only what decides about drains is looked at,
-and that nobody who reads the object later stumbles over it.
+"""Decoding, admission and validation of an object before it is written: only rules that matter for drains, and that
+keep unreadable objects out of the store.
 
 Source: pkg/apis/{policy,core,apps}/validation/validation.go.
 """
@@ -26,10 +26,10 @@ from .requests import ServedTarget
 
 
 def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
-    """The object as it may be written over `live` (None: it is new).
+    """Return the object as it may be written over `live` (None: it is new).
 
     Raises:
-        Refusal: 400 and 422.
+        ApiRefusal: 400 and 422.
     """
     check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
     if live is None:
@@ -49,33 +49,33 @@ _CONDITIONAL = (
     "csinodes.storage.k8s.io",
     "volumeattachments.storage.k8s.io",
 )
-"""Kinds that are only ever replaced in a version that is known, besides all custom ones (AllowUnconditionalUpdate)."""
+"""Kinds that can only be updated with a known version, besides all custom kinds (AllowUnconditionalUpdate)."""
 
 
 def check_unconditional(target: ServedTarget) -> None:
-    """Whether an update may name no version: where holders of a lease compete, none does.
+    """Check whether an update may omit the version; holders that compete for a lease must not.
 
     Raises:
-        Refusal: 422.
+        ApiRefusal: 422.
     """
     if target.resource in _CONDITIONAL or target.served.custom:
-        # The storage layer knows the resource, and takes it for the kind (store.go, Update).
+        # The storage layer uses the resource in place of the kind (store.go, Update).
         named = replace(target.served, kind=target.served.plural)
         raise unfit(named, target.name, [Problem("metadata.resourceVersion", 0, "must be specified for an update")])
 
 
 def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
-    """What validation has against `doc`, where it is written over `live` (None: it is new)."""
+    """Return the validation problems of `doc` when it is written over `live` (None: it is new)."""
     if resource == "pods":
         return workload_validation.pod_problems(live, doc)
     return workload_validation.problems(resource, live, doc)
 
 
 def _check_readable(target: ServedTarget, doc: Doc) -> None:
-    """What cannot be read as one of its kind would be in everybody's way for ever, even when it is deleted.
+    """Refuse an object that cannot be decoded as its kind: it would cause errors for good, even when it is deleted.
 
     Raises:
-        Refusal: 400.
+        ApiRefusal: 400.
     """
     resource = next((each for each in kinds.ALL if each.full_name == target.resource), None)
     if resource is None:
@@ -98,7 +98,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _OF_LABELS = ("namespaces", "services")
 _WITHOUT_RULE = ".rbac.authorization.k8s.io"
-"""Names of roles and bindings are only parts of paths."""
+"""Names of roles and bindings only need to be path segments."""
 
 
 def _check_name(target: ServedTarget, doc: Doc) -> None:
@@ -138,7 +138,7 @@ def _check_required(target: ServedTarget, doc: Doc) -> None:
 
 
 def lacking(resource: str, doc: Doc) -> list[str]:
-    """The fields without which controllers and kubelets would have nothing to go by, as ``spec.selector``."""
+    """Return missing fields that controllers and kubelets need, as ``spec.selector``."""
     found = [".".join(path) for path in _REQUIRED.get(resource, ()) if not at(doc, *path)]
     return [*found, *missing(doc)] if resource == DEFINITIONS else found
 
@@ -154,19 +154,20 @@ _REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-# The admission plugin PodSecurity: pods that their namespace's level forbids are not created.
+# The admission plugin PodSecurity: pods that violate the level of their namespace are not created.
 #
 # Source: k8s.io/pod-security-admission admission/admission.go (EvaluatePod). Only the label ``enforce`` counts, in its
-# latest version; there are no exemptions, no warnings and no audit.
+# latest version; there are no exemptions, warnings or audit.
 
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
 
 
 def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
-    """
+    """Check a pod against the level of its namespace.
+
     Raises:
-        Refusal: 403, the level of the namespace forbids such a pod.
+        ApiRefusal: 403, the level forbids the pod.
     """
     held = store.get(NAMESPACES, ("", namespace))
     labels = (at(held.meta, "labels") if held is not None else None) or {}

@@ -1,4 +1,4 @@
-"""Watches: every change of a resource from a version on, as somebody with these selectors sees it.
+"""Watches: every change of a resource from a version on, as seen through the client's selectors. Also objects as bytes.
 
 Source: apiserver pkg/storage/cacher/cacher.go, pkg/storage/etcd3/watcher.go (transform), pkg/endpoints/handlers/get.go.
 """
@@ -32,13 +32,13 @@ from .reading import FieldSelection, choice_of, number
 from .requests import ServedRequest, ServedTarget
 
 BOOKMARK_S = 60.0
-"""Seconds between bookmarks, which tell a client without news from where it may go on."""
+"""Seconds between bookmarks, which tell an idle client the version from which to continue."""
 
 BEFORE_END_S = 2.0
-"""So long before a watch ends there is a last bookmark."""
+"""The last bookmark comes this long before a watch ends."""
 
 DEFAULT_S = 1800.0
-"""A watch without timeoutSeconds ends after that (--min-request-timeout)."""
+"""Duration of a watch without timeoutSeconds (--min-request-timeout)."""
 
 LONGEST_S = 7 * 86400.0
 
@@ -55,7 +55,8 @@ class WatchEvent(NamedTuple):
 
 @frozen
 class _Asked:
-    """`version` None: from now on, after what is there. `initial`: what is there comes first, and a bookmark then."""
+    """`version` None: from now on, after the existing objects. `initial`: the existing objects come first, then a
+    bookmark."""
 
     target: ServedTarget
     choice: FieldSelection
@@ -66,9 +67,10 @@ class _Asked:
 
 
 def asked(request: ServedRequest, target: ServedTarget) -> _Asked:
-    """
+    """Return the options of a watch.
+
     Raises:
-        Refusal: 400.
+        ApiRefusal: 400.
     """
     version = number(request, "resourceVersion")
     initial = request.flag("sendInitialEvents")
@@ -83,7 +85,7 @@ def asked(request: ServedRequest, target: ServedTarget) -> _Asked:
 
 
 class Bookmarks:
-    """When a client that wants them is told from where to go on: each minute, and shortly before the watch's end.
+    """Schedule of bookmarks for a client that wants them: each minute, and shortly before the watch's end.
 
     Source: apiserver pkg/storage/cacher/cache_watcher.go (nextBookmarkTime).
     """
@@ -94,7 +96,7 @@ class Bookmarks:
         self._next_s = self._following(now_s)
 
     def due(self, now_s: float) -> bool:
-        """Whether one is due, which is then told."""
+        """Whether one is due, which counts as sent then."""
         if not self._wanted or now_s < self._next_s:
             return False
         self._next_s = self._following(now_s)
@@ -105,8 +107,7 @@ class Bookmarks:
 
 
 class ServedWatch:
-    """One client's watch, from wherever changes are kept. Mutable: `news` gives what has happened since it was asked
-    last."""
+    """One client's watch of the store. Mutable: `events` yields the events since the last call."""
 
     def __init__(self, store: Store, what: _Asked) -> None:
         self._store = store
@@ -117,14 +118,14 @@ class ServedWatch:
         self.ended = False
 
     def news(self) -> Iterator[WatchEvent]:
-        """What happened; an error ends it."""
+        """Yield events; an error ends the watch."""
         if not self._begun:
             self._begun = True
             yield from self._first()
         yield from self._changes()
 
     def bookmark(self) -> WatchEvent:
-        """From where to go on."""
+        """Return a bookmark with the version from which to continue."""
         return self._bookmark({})
 
     def _first(self) -> Iterator[WatchEvent]:
@@ -151,7 +152,8 @@ class ServedWatch:
         self._version = max(self._version, self._store.version)
 
     def _seen(self, change: StoreChange) -> WatchEvent | None:
-        """An object that comes into view is added, and one that goes out of it is deleted, whatever else it is."""
+        """Return the client's event: an object that starts to match is added, one that ceases to match is deleted,
+        whatever the change is."""
         if self._namespace and change.key[0] != self._namespace:
             return None
         takes = self._asked.choice.takes
@@ -168,7 +170,7 @@ class ServedWatch:
         return WatchEvent("ERROR", None, expired(text).status.doc())
 
     def _bookmark(self, more: Doc) -> WatchEvent:
-        """An object of the kind that holds nothing but a version."""
+        """Return an object of the kind with only a version."""
         served = self._asked.target.served
         blank = blank_of(served.api_version, served.kind)
         meta = {"resourceVersion": str(self._version), **more}
@@ -178,7 +180,7 @@ class ServedWatch:
 
 
 def _last_seen(change: StoreChange) -> StoredItem:
-    """What a client that loses sight of the object is told: as it was, at the version of the change."""
+    """Return the object that a client loses: its former state, at the version of the change."""
     if change.gone or change.before is None:
         return change.item
     before = change.before
@@ -186,17 +188,17 @@ def _last_seen(change: StoreChange) -> StoredItem:
     return StoredItem(before.resource, before.key, change.version, {**before.doc, "metadata": meta})
 
 
-# The answers to watches: lines of events, as they happen, until the watch's time is over.
+# Responses to watches: lines of events as they happen, until the watch's timeout.
 #
-# Source: apiserver pkg/endpoints/handlers/watch.go. The time is the wall's, however fast the cluster's own passes: it
-# is how long a client waits.
+# Source: apiserver pkg/endpoints/handlers/watch.go. The timeout is in real time, whatever the speed of the cluster's
+# clock: it is how long a client waits.
 
 
 LOOK_S = 0.05
-"""A watch looks for news at least so often while virtual time passes by itself."""
+"""Maximum interval at which a watch looks for events while virtual time passes."""
 
 Shown = Callable[[WatchEvent], bytes]
-"""The JSON of what an event tells of, as this client wants it."""
+"""Returns the JSON of an event's object in the form that the client requested."""
 
 
 @frozen
@@ -210,8 +212,8 @@ class Streaming:
     monotonic: Callable[[], float]
 
     def lines(self, watch: ServedWatch, what: _Asked, shown: Shown) -> Iterator[bytes]:
-        """To be called under the lock: what there is to tell at once is looked up at once. The rest is looked up
-        when the stream is asked for it, and the lock is held only while it is."""
+        """Call with the lock held: existing events are read at once. Later events are read when the stream is consumed,
+        and the lock is held only meanwhile."""
         return self._following(watch, what, shown, _lines(watch, shown))
 
     def _following(self, watch: ServedWatch, what: _Asked, shown: Shown, first: bytes) -> Iterator[bytes]:
@@ -242,26 +244,26 @@ def _line(event: WatchEvent, shown: Shown) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (event.type.encode(), shown(event))
 
 
-# Objects as bytes, each encoded once for each version: what lists, watches and single answers are made of.
+# Objects as bytes, each version encoded once: for lists, watches and single objects.
 
 
 _TYPE = ("kind", "apiVersion")
 
 
 def form_of(request: ServedRequest) -> AnswerForm:
-    """How the client wants objects and lists; plain where it wants what is not spoken here, as protobuf."""
+    """Return the requested form of objects and lists; plain if it is unsupported, as protobuf."""
     offered = (TABLE, PARTIAL, PARTIAL_LIST)
     return choose(request.headers.get("accept", ""), offered) or PLAIN
 
 
 class ShownVersions:
-    """The bytes of the latest version of every object that was shown, without its kind."""
+    """Cached bytes of the latest version of every object that was sent, without its kind."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Key], tuple[StoredItem, bytes]] = {}
 
     def inner(self, item: StoredItem) -> bytes:
-        """The members of the object's JSON, without braces, kind and apiVersion."""
+        """Return the members of the object's JSON, without braces, kind and apiVersion."""
         name = item.resource, item.key
         held = self._known.get(name)
         if held is not None and held[0] is item:
@@ -272,12 +274,12 @@ class ShownVersions:
         return made
 
     def whole(self, item: StoredItem, served: Served) -> bytes:
-        """The object; of a resource in several versions, in the one that was asked for."""
+        """Return the object; of a resource with several versions, in the requested one."""
         head = encode({"kind": served.kind, "apiVersion": served.api_version})[:-1]
         return b"%b,%b}" % (head, self.inner(item))
 
     def listed(self, items: Iterable[StoredItem], served: Served, metadata: Doc) -> bytes:
-        """A list. Objects of built-in kinds are listed without their kind, custom ones with it."""
+        """Return a list. Items of built-in kinds have no kind, items of custom kinds have one."""
         body = b",".join(
             [self.whole(item, served) for item in items]
             if served.custom
@@ -288,7 +290,7 @@ class ShownVersions:
 
 
 class ShownEvents:
-    """The bytes of what one watch tells of, event by event: only the first table names its columns.
+    """The bytes of one watch's events: only the first table has column definitions.
 
     Source: apiserver pkg/endpoints/handlers/response.go (watchEmbeddedEncoder, doTransformObject).
     """
@@ -320,7 +322,7 @@ def in_form(
     include: str,
     headers: bool = True,
 ) -> Doc:
-    """Objects as a Table, or their metadata alone; `metadata` is the list's, None for a single object."""
+    """Return objects as a Table, or only their metadata; `metadata` is the list's, None for a single object."""
     if form == TABLE:
         wanted: IncludeObject = include if include in ("Metadata", "Object", "None") else "Metadata"  # type: ignore[assignment]
         return table(served, docs, now, wanted, metadata, headers)

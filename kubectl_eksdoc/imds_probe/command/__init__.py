@@ -1,5 +1,5 @@
-"""``kubectl eksdoc imds-probe``: who loses the instance metadata service.
+"""Command ``kubectl eksdoc imds-probe``: pods without access to the instance metadata service, and its fixes.
 
-Belongs here: its flags, which face answers, and the exit code.
-Never here: rules, words of the answer, talking to AWS or the cluster.
+Belongs here: its flags, the choice of the answer, and the exit code. Never here: rules, wording of the answer, requests
+to AWS or the cluster.
 """

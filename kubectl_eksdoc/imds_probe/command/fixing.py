@@ -1,5 +1,6 @@
-"""``imds-probe --apply``: a fix is shown, typed back, read again, written down, carried out, and read once more; or one
-that was begun before is continued or reverted.
+"""``imds-probe --apply``: preview, typed confirmation, a second read, journal entry, the fix, and its verification.
+
+Also continues or reverts a fix that was started before.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _DEMO = "--demo --apply --fix NAME --dry-run shows what would be done on the bui
 
 @frozen
 class _Fixing:
-    """Who asks for what, in which surroundings. `active`: with which pods it is proved, None without any."""
+    """One run of ``imds-probe --apply``. `active`: settings of the test pods, None without any."""
 
     request: ImdsProbeRequest
     fix: FixRequest
@@ -69,7 +70,8 @@ class _Fixing:
 
 
 def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, around: CommandContext) -> CommandAnswer:
-    """
+    """Apply a fix, or resume or undo one.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
@@ -104,7 +106,7 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
-    """As `fixing`."""
+    """Resume or undo a saved change. Raises as `apply_fix`."""
     ids = {"undo" if change.undo else "resume": change.id}
     fix = FixRequest("", "none", ConfirmationFlags(), WATCH_FOR_S, **ids)
     return fixing(ImdsProbeRequest(), fix, None, around)
@@ -114,9 +116,10 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
 
 
 def _shown(asking: _Fixing, session: ClusterSession) -> FixReport:
-    """
+    """Plan the fix for its preview.
+
     Raises:
-        UsageError: there is no such fix, or not one.
+        UsageError: there is no such fix, or several.
     """
     request, around = asking.request, asking.around
     cluster, intent = reading.scope(request, around).of(session.cluster), request.intent
@@ -153,12 +156,12 @@ def _dry(asking: _Fixing, report: FixReport, session: ClusterSession) -> Command
     return opening.answer(replace(report, tried=said), asking.around, code)
 
 
-# It is carried out.
+# The fix is applied.
 
 
 def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> CommandAnswer:
     written, act = applying.new_journal(asking.around), report.act
-    token = f"eksdoc-{written.id}"  # by which EC2 and EKS know the same request again
+    token = f"eksdoc-{written.id}"  # lets EC2 and EKS recognize a repeated request
     begun = applying.begun(
         METADATA_FIX,
         head(act),
@@ -209,7 +212,7 @@ def _proofs(asking: _Fixing, names: Sequence[str], active: Active, world: World)
 def _members(
     asking: _Fixing, session: ClusterSession, group: str
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
-    """The nodes of a group as they are now, each with its instance."""
+    """The current nodes of a group, each with its instance."""
     try:
         cluster = asking.around.reader().read((kinds.NODES,))
     except ClusterError as error:
@@ -223,12 +226,12 @@ def _members(
 def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: FixDone) -> CommandAnswer:
     if not done.whole and report.run:
         _tell_resume(asking, session, report.run)
-    # What another client has set since is not reverted by its rollback.
+    # The rollback does not revert later changes of other clients.
     back = report.back if done.changed or not done.whole else ()
     if isinstance(done.act, OnInstances):
         others = {one.instance for one in done.act.each} - {*done.changed}
         back = tuple(line for line in report.back if others.isdisjoint(line.split()))
-    if done.number:  # by hand it is what a line before has told
+    if done.number:  # in manual commands, an earlier line sets the variable
         back = tuple(line.replace('"$VERSION"', str(done.number)) for line in back)
     report = replace(report, back=back)
     if not done.proofs:
@@ -244,14 +247,14 @@ def _tell_resume(asking: _Fixing, session: ClusterSession, run: str) -> None:
     asking.around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
 
 
-# A fix that was begun before is continued, or reverted.
+# A fix that was started before is continued or reverted.
 
 
 def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedChange, Act, str]:
-    """With what it does, and the token by which AWS knows it.
+    """The saved change, its action, and the token by which AWS knows it.
 
     Raises:
-        LocalJournalError: this machine has no journal of it, or none that can be understood.
+        LocalJournalError: this machine has no journal of it, or it cannot be decoded.
         Drifted: it is of another cluster.
     """
     saved = applying.saved(ident, (METADATA_FIX,), session, asking.around)
@@ -262,7 +265,7 @@ def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedC
 
 
 def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
-    """What is as it was meant to be is left alone. Raises: as `_saved`."""
+    """Parts with the intended state are left alone. Raises as `_read_saved_fix`."""
     ident, around = asking.fix.resume, asking.around
     saved, act, token = _saved(asking, ident, session)
     back = tuple(map(str, saved.begun.get("wayBack", ())))
@@ -286,7 +289,7 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
 
 
 def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
-    """Nothing that another client has changed since is reverted. Raises: as `_saved`."""
+    """Later changes of other clients are not reverted. Raises as `_read_saved_fix`."""
     ident, around = asking.fix.undo, asking.around
     saved, made, _ = _saved(asking, ident, session)
     act = _reverting(made, saved.past, session, around)
@@ -315,7 +318,7 @@ def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandCo
         if part.became is not Became.DONE or "update" not in past.tried:
             around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
             return group_reverting(made, number, ())
-        # The nodes of the group, as it is at the version that the fix has made.
+        # The nodes of the group at the version that the fix created.
         nodes = tuple(node.name for node in session.cluster.nodes if node.group == made.group)
         return group_reverting(made, number, nodes)
     if isinstance(made, OnClass):

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc imds-probe``: its flags, and which face answers."""
+"""Flags of ``kubectl eksdoc imds-probe``, and the choice of its answer."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from ..sources import EvidenceSource
 
 
-# Who reaches the metadata service, as ``imds-probe`` answers it without measuring or changing anything.
+# The answer without a measurement or a change.
 
 
 def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
-    """
+    """Check the access and report it.
+
     Raises:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    # Imported late: help and usage errors must not load what only an answer needs.
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
 
     from ..fix_choice import offered
@@ -71,7 +72,8 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
 def answered(
     request: ImdsProbeRequest, scope: ProbeScope, around: CommandContext
 ) -> tuple[ClusterSession, MetadataPlan]:
-    """
+    """Read the facts and plan.
+
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
@@ -118,7 +120,7 @@ With --active: 0 pods reach IMDS, 1 they do not, 5 not tested; 7 the expected nu
 
 
 def add_to(commands: Commands) -> None:
-    """Add ``imds-probe``."""
+    """Add the parser of ``imds-probe``."""
     parser = add_command(
         commands,
         NAME,
@@ -237,7 +239,8 @@ def _assumed(text: str) -> Assumed:
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Run the command.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """

@@ -1,4 +1,4 @@
-"""``imds-probe --active``: what would be made is shown and typed back, made, listened to, and deleted."""
+"""``imds-probe --active``: preview and typed confirmation of the test pods, their creation, results, and deletion."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 @frozen
 class _Asking:
-    """Who asks for what, in which surroundings."""
+    """One run of ``imds-probe --active``."""
 
     request: ImdsProbeRequest
     active: Active
@@ -61,7 +61,8 @@ class _Asking:
 
 
 def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -> CommandAnswer:
-    """
+    """Run the active probe, or its dry run.
+
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
@@ -93,7 +94,8 @@ def _manner(asking: _Asking) -> ProbeSettings:
 
 
 def manner_of(request: ImdsProbeRequest, active: Active, around: CommandContext) -> ProbeSettings:
-    """
+    """The settings of the test pods.
+
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
@@ -106,7 +108,7 @@ def _every(asking: _Asking) -> bool:
 
 
 def _dry(asking: _Asking, cluster: Cluster) -> CommandAnswer:
-    """What would be made, for kubectl; nobody is asked."""
+    """The objects to create, as manifests for kubectl; no request is made."""
     around, unasked = asking.around, Unknown("the cluster was not asked")
     plan = plan_probe(
         cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)

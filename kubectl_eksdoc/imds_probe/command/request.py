@@ -1,4 +1,4 @@
-"""What was asked of ``imds-probe``."""
+"""Requests of ``imds-probe``, read from its flags."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _WORKLOADS = {
 
 @frozen
 class ImdsProbeRequest:
-    """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
-    `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
-    the next nodes; `intent`: what is meant of all. `evidence`: what else AWS is asked for."""
+    """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` restrict the check. `accepted`:
+    codes of findings that may be unknown. `earlier`: the file of an earlier result, "" for none. `assumed`: options of
+    the next nodes; `intent`: the intended options of all. `evidence`: additional AWS sources."""
 
     pod: str = ""
     nodes: tuple[str, ...] = ()
@@ -52,9 +52,10 @@ class ImdsProbeRequest:
 
     @staticmethod
     def from_args(args: argparse.Namespace, around: CommandContext) -> ImdsProbeRequest:
-        """
+        """Read the request from the flags.
+
         Raises:
-            UsageError: something else than pods and nodes is named, or what was given does not fit together.
+            UsageError: a target is neither a pod, a workload nor a node, or the flags exclude each other.
         """
         named = []
         for word in args.words:
@@ -87,7 +88,7 @@ class ImdsProbeRequest:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The options of the result, by the names of the flags."""
         said: dict[str, object] = {
             "pod": self.pod,
             "workload": "/".join(self.workload or ()),
@@ -109,7 +110,8 @@ NAME = "imds-probe"
 
 
 def scope(request: ImdsProbeRequest, around: CommandContext) -> ProbeScope:
-    """
+    """The scope of the request.
+
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
@@ -121,11 +123,11 @@ def scope(request: ImdsProbeRequest, around: CommandContext) -> ProbeScope:
 
 
 _LATEST = 20
-"""So many journals are looked at for fixes that were not finished."""
+"""Number of journals that are searched for unfinished fixes."""
 
 
 def tell_open(session: ClusterSession, around: CommandContext) -> None:
-    """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
+    """Note on stderr the unfinished fixes of this cluster, by the latest journals of this machine."""
     from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
     from kubectl_eksdoc.wiring.runs import saved_changes
 
@@ -144,7 +146,7 @@ def tell_open(session: ClusterSession, around: CommandContext) -> None:
             around.note(f"  {does} it: {shlex.join(words)}")
 
 
-# The flags of ``imds-probe --apply`` and ``--active``: which fix, how it is confirmed, how long it is followed.
+# Flags of ``imds-probe --apply`` and ``--active``: the fix, its confirmation, the time to follow it.
 
 
 WATCH_FOR_S = 3600.0
@@ -152,7 +154,7 @@ WATCH_FOR_S = 3600.0
 
 @frozen
 class FixRequest:
-    """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: "" (none), ``client``
+    """`name` is "" with `resume` or `undo`, the ID of a fix that was started before. `dry_run`: "" (none), ``client``
     or ``server``."""
 
     name: str
@@ -199,10 +201,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest | None:
-    """None: nothing is to be carried out.
+    """None without --apply.
 
     Raises:
-        UsageError: flags do not go together.
+        UsageError: the flags exclude each other.
     """
     found = FixRequest(
         args.fix, options.dry_from(args), options.given_from(args, NODES), args.watch_for, args.resume, args.undo
@@ -233,7 +235,7 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
     return found
 
 
-# The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
+# Flags of ``imds-probe --active``: the nodes, the pods, the confirmation.
 
 
 WAIT_S = 90.0
@@ -241,7 +243,7 @@ WAIT_S = 90.0
 
 @frozen
 class Active:
-    """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
+    """`image` and `namespace`: "" for the defaults. `dry_run`: ``client``, ``server`` or "" (none)."""
 
     every: bool
     image: str
@@ -252,7 +254,7 @@ class Active:
 
     @property
     def flags(self) -> dict[str, object]:
-        """As they were given, by the names of the flags."""
+        """The flags that were given, by name."""
         return options.non_empty(
             {
                 "active": True,
@@ -297,10 +299,10 @@ def add_active_to(parser: argparse.ArgumentParser) -> None:
 
 
 def active_from(args: argparse.Namespace, named: bool) -> Active | None:
-    """None: nothing is to be measured. `named`: a pod or nodes are.
+    """None without --active. `has_targets`: a pod or nodes are named.
 
     Raises:
-        UsageError: flags do not go together.
+        UsageError: the flags exclude each other.
     """
     given, dry = options.given_from(args, NODES), options.dry_from(args)
     found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)

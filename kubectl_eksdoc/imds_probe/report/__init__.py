@@ -1,5 +1,5 @@
-"""Who reaches the instance metadata service, in every format.
+"""Reports of instance metadata access, in every format.
 
-Belongs here: which causes, pods and findings are shown, in which order and in which words.
-Never here: what EC2, EKS or a program does (that is `imds_probe`), what is asked of AWS or the cluster.
+Belongs here: the selection, order and wording of causes, pods and findings. Never here: the behaviour of EC2, EKS or a
+program (see `imds_probe`), requests to AWS or the cluster.
 """

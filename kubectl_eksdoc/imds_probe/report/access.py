@@ -1,4 +1,4 @@
-"""Who reaches the instance metadata service: one line for each cause, what is found, and the fixes to choose from."""
+"""Report of instance metadata access: one line for each cause, the findings, and the fixes to choose from."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def in_short(plan: MetadataPlan) -> str:
 
 
 def _with(plan: MetadataPlan, reach: Reach) -> int:
-    """Without those that never had any: Fargate's and hybrid ones."""
+    """Nodes that never had the service are left out: Fargate's and hybrid ones."""
     groups = (group.alike for group in plan.groups if group.alike.now.options is not None)
     return sum(len(alike.nodes) for alike in groups if alike.here.reach is reach)
 
@@ -110,7 +110,7 @@ def pods(plan: MetadataPlan) -> str:
 
 
 def _unaffected(plan: MetadataPlan) -> str:
-    """Where pods are cut off and have what they need otherwise, that is no fault."""
+    """Restricted access is no problem if the pods get what they need otherwise."""
     if plan.facts.intent is not None:
         missed = [each for each in plan.findings if each.code.name == "imds-intent-missed"]
         met = "not all nodes have" if missed else "no node is known to have other options than"
@@ -122,7 +122,7 @@ def _unaffected(plan: MetadataPlan) -> str:
 
 
 def sentence(group: GroupPlan) -> str:
-    """All of one group: what its pods find, whose doing that is, and what the next node brings."""
+    """One node set in sentences: its pods' access, the source of the options, and the next node."""
     alike = group.alike
     name = " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
     head = f"{name} ({counted(len(alike.nodes), 'node')})"
@@ -141,7 +141,7 @@ def _cause(alike: NodesAlike) -> str:
 
 
 def _by(alike: NodesAlike) -> str:
-    """Whose doing the next node's options are, each with its own or all at once."""
+    """The source of the next node's options, for each option or for all."""
     by = alike.next.by
     return by if by.startswith(("hop limit by", "tokens by")) else f"by {by}"
 
@@ -157,8 +157,8 @@ def _next(alike: NodesAlike) -> str:
 
 @frozen
 class ImdsReport(CommandReport):
-    """`pod`: the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody
-    looked. `since`: beside an earlier answer, None where none was given."""
+    """`pod`: the pod that was checked. `offered`: the fixes for each node set of the plan; () if they were not
+    searched. `since`: the comparison with an earlier result, None if none was given."""
 
     of = "a probe"
 
@@ -172,7 +172,7 @@ class ImdsReport(CommandReport):
         return self.plan.facts.cluster
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        """What somebody must look at; `full`: every node and all evidence, too."""
+        """The parts that need attention; `full`: also all nodes and all evidence."""
         plan, facts, found = self.plan, self.plan.facts, self.plan.findings
         since = screen.section(self.since, self.cluster.observed_at, full, self.tool_version)
         if self.pod is not None and not full:
@@ -186,7 +186,7 @@ class ImdsReport(CommandReport):
         if full:
             yield Lines("Why", list(map(sentence, groups)))
             yield Table("Nodes", nodes_table(plan))
-        # In short: what it says, whose nodes' doing it is, and what to do first.
+        # Short form: the message, the nodes with the source of their options, and the first remedy.
         short = (
             replace(each, evidence=tuple(e for e in each.evidence if e.startswith(NODES)), remedy=each.remedy[:1])
             for each in found
@@ -207,14 +207,14 @@ class ImdsReport(CommandReport):
         )
 
 
-# The same as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
+# As ``-o json`` and ``-o yaml`` print it. An unknown value is null, with the reason beside it.
 
 
 _Hops = Annotated[int, Meta(ge=1, le=64)]
 
 
 class _Options(Printed):
-    """As EC2 names them."""
+    """In EC2's names."""
 
     http_tokens: Literal["required", "optional"]
     http_put_response_hop_limit: _Hops
@@ -234,13 +234,13 @@ class _Options(Printed):
 
 
 class _Service(Printed):
-    """What a pod finds; service false: nodes of this kind have none. options null: not known, why says why and missing
-    what would tell."""
+    """The access of a pod; service false: nodes of this kind have none. options null: unknown, why has the reason and
+    missing the missing right."""
 
     verdict: Reach
     why: Text
     by: Text | None
-    """Whose decision the options are."""
+    """The source of the options."""
     service: bool
     options: _Options | None
     missing: Text | UnsetType
@@ -253,7 +253,7 @@ def _service(service: MetadataService, verdict: ImdsVerdict) -> _Service:
 
 
 class _Affected(Printed):
-    """A pod, why it is affected, what to set, and who says so."""
+    """A pod, why it is affected, what to set, and the source of these facts."""
 
     namespace: Text
     name: Text
@@ -274,17 +274,17 @@ class _Counted(Printed):
 
 
 class _Pods(Printed):
-    """Affected pods; those of which it is only possible are counted by their owners."""
+    """Affected pods; possibly affected ones are counted by owner."""
 
     broken_now: tuple[_Affected, ...]
     will_break: tuple[_Affected, ...]
     possible: tuple[_Counted, ...]
     no_known_need: tuple[_Counted, ...]
-    """They have no role of their own, and nothing says that they call AWS."""
+    """They have no role of their own, and nothing shows that they call AWS."""
 
 
 class _Group(Printed):
-    """Nodes with the same metadata service for the same reason."""
+    """Nodes with the same metadata service from the same source."""
 
     name: Text | None
     owner: NodeOwner
@@ -296,9 +296,9 @@ class _Group(Printed):
     """The running nodes have other options than new nodes get."""
     pods: _Pods
     fixes: tuple[FixChoice, ...]
-    """What can be done, what moves least first."""
+    """The fixes, the smallest blast radius first."""
     cannot: Texts
-    """What cannot be done, and why."""
+    """Supposed fixes that do not work, with the reason."""
 
 
 def _group(group: GroupPlan, choice: FixOptions) -> _Group:
@@ -321,13 +321,13 @@ def _group(group: GroupPlan, choice: FixOptions) -> _Group:
 
 
 def _counted(found: Sequence[affected.AffectedPod]) -> list[tuple[Subject, int]]:
-    """By whose they are: nine hundred pods are not a list."""
+    """Counted by owner, because there may be hundreds of pods."""
     owners = Counter(owner_of(each.pod) for each in found)
     return sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name))
 
 
 class _Pod(Printed):
-    """The one that was asked about."""
+    """The pod that was checked."""
 
     called = {
         "namespace": "pod.namespace",
@@ -351,11 +351,11 @@ class _Pod(Printed):
 
 
 class ProbeResult(CommandResult):
-    """Who reaches the instance metadata service: kubectl eksdoc imds-probe -o json."""
+    """Instance metadata access: kubectl eksdoc imds-probe -o json."""
 
     kind: Literal["ImdsProbe"]
     recognised: Text | None
-    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    """Evidence that the AWS cluster is the one that was read; null: nothing of AWS is known."""
     hops: _Hops
     verdict: Text
     groups: tuple[_Group, ...]

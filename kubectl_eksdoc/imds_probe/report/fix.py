@@ -1,4 +1,4 @@
-"""A fix that is to be carried out, or was, in every format."""
+"""Report of a metadata fix, before and after it is applied, in every format."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def reach(blast: fix.BlastRadius) -> str:
 
 
 class _Blast(Printed):
-    """Nodes that are replaced, pods that are evicted or restarted, instances that are changed as they run."""
+    """Replaced nodes, evicted or restarted pods, and instances that are changed while they run."""
 
     nodes: Count
     pods: Count
@@ -64,7 +64,7 @@ class _Blast(Printed):
 
 
 class FixChoice(Printed):
-    """One way to fix it. commands and wayBack are whole lines for a POSIX shell."""
+    """One fix. commands and wayBack are whole lines for a POSIX shell."""
 
     name: Literal[
         "instance-options",
@@ -78,7 +78,7 @@ class FixChoice(Printed):
     when: When
     does: Text
     by_this_tool: bool
-    """imds-probe --apply --fix NAME carries it out."""
+    """imds-probe --apply --fix NAME applies it."""
     commands: Texts
     way_back: Texts
     blast: _Blast
@@ -94,7 +94,7 @@ class FixChoice(Printed):
 
 
 def head(act: Act) -> str:
-    """What is done, a clause."""
+    """The action, a clause."""
     match act:
         case OnInstances(each):
             hops = sorted({one.hop_limit for one in each})
@@ -109,7 +109,7 @@ def head(act: Act) -> str:
 
 
 def action(act: Act) -> str:
-    """As it is typed back for: ``change 3 nodes``, ``replace 3 nodes``."""
+    """For the typed confirmation: ``change 3 nodes``, ``replace 3 nodes``."""
     return "change" if isinstance(act, OnInstances) else "replace"
 
 
@@ -147,9 +147,9 @@ _MOST = 4
 
 @frozen
 class FixReport(CommandReport):
-    """`fixes`: () where one is looked at later. `back`: the commands of the rollback. `tried`: what a dry run said;
-    `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on this
-    machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that it
+    """`fixes`: () for a resumed fix. `back`: the commands of the rollback. `tried`: results of a dry run; `forbidden`:
+    why it is not started. `done` is None if nothing was requested. `journal`: path of the journal on this machine, ""
+    if there is none. `from_pod`: a command that tests the result from a pod. `undoes`: the ID of the fix that it
     reverts."""
 
     of = "a fix"
@@ -234,7 +234,7 @@ def _parts(parts: Iterable[Part]) -> Drawn:
 
 
 class _Part(Printed):
-    """A part of the fix, or a node, as it is now."""
+    """The state of a part of the fix, or of a node."""
 
     what: Text
     became: Became
@@ -252,21 +252,21 @@ class _Outcome(Printed):
     whole: bool
     seconds: WholeSeconds
     left: Text | None
-    """Why nothing more was done though something is left."""
+    """Why the fix stopped early."""
     parts: tuple[_Part, ...]
     template_version: Positive | None
     update: Text | None
-    """EKS's own id of the node group's update."""
+    """EKS's ID of the node group update."""
     stage: Stage | None
     errors: tuple[_Error, ...]
     nodes: tuple[_Part, ...]
-    """The nodes of the group afterwards."""
+    """The nodes of the group after the fix."""
     proofs: tuple[_Part, ...]
-    """What pods on the nodes find; empty where none was asked."""
+    """Results of test pods on the nodes; empty without any."""
 
 
 class FixResult(CommandResult):
-    """A fix of the instance metadata service that is to be carried out, or was: kubectl eksdoc imds-probe --apply --fix
+    """A fix of the instance metadata service, before and after it is applied: kubectl eksdoc imds-probe --apply --fix
     NAME -o json."""
 
     called = {"fix": "name", "nodes": "act.nodes", "way_back": "back", "outcome": "done"}
@@ -276,17 +276,17 @@ class FixResult(CommandResult):
     run: Text | None
     journal: Text | None
     undoes: Text | None
-    """The id of the fix that this one reverts."""
+    """The ID of the fix that this one reverts."""
     fix: Literal["instance-options", "node-class", "template-version"]
     verdict: Text
     nodes: Texts
-    """Those that are changed or replaced."""
+    """The nodes that are changed or replaced."""
     forbidden: Text | None
-    """Why it is not begun."""
+    """Why it is not started."""
     tried: Texts
-    """What a dry run said."""
+    """The results of a dry run."""
     way_back: Texts
     fixes: tuple[FixChoice, ...]
     outcome: _Outcome | None
-    """null where nothing was asked for."""
+    """null if nothing was requested."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]

@@ -1,4 +1,4 @@
-"""Nodes in tables: by the cause of what their pods find, one by one, and the fixes to choose from for them."""
+"""Tables of nodes: by cause of their pods' access, one by one, and the fixes to choose from."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _COUNTED = {Effect.BROKEN: Tone.BAD, Effect.WILL_BREAK: Tone.WARN, Effect.POSSIB
 
 
 def _meant(service: MetadataService, found: ImdsVerdict, intent: IntendedOptions | None) -> Cell:
-    """That pods are cut off is no alarm where it is meant."""
+    """Restricted access is no alarm if it is intended."""
     cell = _verdict(found.reach, service.options is None)
     met = found.reach is Reach.CUT_OFF and intent is not None and intent.met_by(service.options)
     return Cell("as meant", Tone.GOOD) if met else cell
@@ -86,7 +86,7 @@ def _verdict(reach: Reach, none: bool) -> Cell:
 
 
 def _options(alike: NodesAlike) -> list[str]:
-    """Tokens and hops of now, and of the next where that is something else: ``1 → 2``."""
+    """Current tokens and hops, and the next ones if they differ: ``1 → 2``."""
     now, later = alike.now.options, alike.next.options
     old = _pair(now)
     new = _pair(later) if now is not None and isinstance(later, MetadataOptions) else old
@@ -104,15 +104,15 @@ def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
 
 
 def matters(group: GroupPlan, facts: MetadataFacts) -> bool:
-    """Some of its pods do not reach the service, or will not, or nobody knows. Of nodes that never had one nobody is
-    affected as a rule."""
+    """Pods of the set have restricted or unknown access, now or later. Nodes that never had the service are left out if
+    no pod is affected."""
     if any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
         return True
     alike, intent = group.alike, facts.intent
     reaches = {alike.here.reach, alike.later.reach}
     as_meant = intent is not None and intent.met_by(alike.now.options) and intent.met_by(alike.next.options)
     if as_meant or (facts.assumed is not None and reaches == {Reach.CUT_OFF}):
-        return False  # nothing is to be done there, and nothing changes by what is assumed
+        return False  # no fix is needed, and the assumption changes nothing
     return alike.now.options is not None and reaches != {Reach.REACHABLE}
 
 
@@ -143,7 +143,7 @@ def nodes_table(plan: MetadataPlan) -> Drawn:
     return columns, rows
 
 
-# The fixes to choose from: one line for each, and on a wide page all that is known of it.
+# The fixes to choose from: one line for each, and all details on a wide page.
 
 
 Offered = Sequence[tuple[NodesAlike, FixOptions]]
@@ -151,10 +151,9 @@ _TITLE = "What can be done"
 
 
 def to_choose(offered: Offered, full: bool, live: bool, pods_first: bool) -> Iterator[Section]:
-    """`live`: of a cluster that can be changed. `pods_first`: what the pods are given comes before what the nodes
-    are."""
+    """`is_live`: a cluster that can be changed. `are_pods_first`: fixes of pods come before those of nodes."""
     shown = [(alike, each) for alike, choice in offered for each in (choice.fixes if full else choice.fixes[:1])]
-    # That there never was a service on some nodes is said above.
+    # Nodes that never had the service are reported above.
     judged = [each for each in offered if each[0].now.options is not None or each[1].fixes]
     cannot = [f"{alike.label}: {why}" for alike, choice in judged for why in choice.cannot]
     title = Title(_TITLE, f": for each group, what {'the pods are given' if pods_first else 'moves least'} first")
@@ -190,7 +189,7 @@ def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
 
 
 def _in_full(shown: Sequence[tuple[NodesAlike, Fix]]) -> Iterator[Section]:
-    """A caution is said where it comes first."""
+    """A caution is printed once."""
     said: set[str] = set()
     for alike, each in shown:
         how = each.blast.how

@@ -1,5 +1,6 @@
-"""The active probe of the instance metadata service: what would be made; or a line for each node that was probed, why,
-and what is found. A wide page has every request, too.
+"""Report of the active probe: the objects to create, or the result of each node, with the cause and the findings.
+
+A wide page has every request, too.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def in_short(report: ActiveReport) -> str:
 
 
 def about(plan: ProbePlan) -> list[str]:
-    """What somebody should know before it is made."""
+    """Facts to know before the objects are created."""
     stale, others = (", ".join(owner.name for owner in owners) for owners in (plan.stale, plan.others))
     told = (
         f"image: {plan.manner.image}; it needs a shell and curl",
@@ -88,8 +89,8 @@ def about(plan: ProbePlan) -> list[str]:
 
 @frozen
 class ActiveReport(CommandReport):
-    """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
-    where it was asked."""
+    """`probed` is None if nothing was created, yet or at all. `refused`: pods that the API server would refuse, by
+    name, from a dry run."""
 
     of = "an active probe"
 
@@ -169,18 +170,18 @@ def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
 
 
 _CAUSES = {Cause.NONE: "-", Cause.UNKNOWN: "?", Cause.HOP_LIMIT: "hop limit?", Cause.DISABLED: "disabled?"}
-"""Those that EC2's word would have to confirm are asked, not told."""
+"""Causes that only EC2's options can confirm have a question mark."""
 
 
 def _v6(node: ProbedNode) -> Cell:
-    """Where the node itself is not answered either, it is switched off, as it is by default."""
+    """If the node itself gets no answer either, IPv6 is off, which is the default."""
     if node.v6.cause in (Cause.NODE, Cause.DISABLED):
         return Cell("off", Tone.FAINT)
     return reached(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
 
 
 def _slowest(answers: Answers) -> str:
-    """The longest that an answer on IPv4 took."""
+    """The longest response time on IPv4."""
     if isinstance(answers, Unknown):
         return "-"
     times = [step.total for step in answers.v4.steps if step.answered]
@@ -211,7 +212,7 @@ def _step(step: ProbeStep, seen: FamilyAnswer) -> list[str]:
     return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", told or "-"]
 
 
-# An active probe as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
+# An active probe as ``-o json`` and ``-o yaml`` print it. An unknown value is null, with the reason beside it.
 
 
 _Milliseconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
@@ -226,7 +227,7 @@ class _Probe(Printed):
     deadline_seconds: Positive
     pods: Texts
     no_host_network: Text | None
-    """Why no pod ran on the network of a node."""
+    """Why no pod ran in the host network."""
 
 
 class _Group(Printed):
@@ -242,7 +243,7 @@ class _Group(Printed):
 
 
 class _Refused(Printed):
-    """A pod that the server would refuse, where a dry run asked it."""
+    """A pod that the API server would refuse, by a dry run."""
 
     pod: Text
     why: Text
@@ -250,16 +251,16 @@ class _Refused(Printed):
 
 
 class _Diagnosis(Printed):
-    """Of a pod on a network of its own."""
+    """The diagnosis of a pod in the pod network."""
 
     called = {"verdict": "reach"}
 
     verdict: Reach
     cause: Cause
-    """`hop limit` and `disabled` are likely, and not sure: EC2 was not asked (`doubt`)."""
+    """`hop limit` and `disabled` are likely, not certain: EC2 was not asked (`doubt`)."""
     why: Text
     doubt: Text | None
-    """What speaks against it, or was not seen."""
+    """Contrary or missing evidence."""
 
 
 class _Request(Printed):
@@ -268,10 +269,10 @@ class _Request(Printed):
     request: Ask
     """GET without a token, PUT for a token, GET with the token."""
     status: Annotated[int, Meta(ge=1, le=999)] | None
-    """Of the HTTP answer; null: none came."""
+    """The HTTP status; null: no answer."""
     curl_exit_code: Annotated[int, Meta(ge=0, le=999)]
     connect_ms: _Milliseconds | None
-    """null: no connection came about."""
+    """null: no connection."""
     total_ms: _Milliseconds
 
 
@@ -284,7 +285,7 @@ class _Seen(Printed):
 
 class _Answers(Printed):
     ran: bool
-    """Whether the pod ran and reported what it saw."""
+    """The pod ran and reported its results."""
     why: Text | UnsetType
     missing: Text | UnsetType
     v4: _Seen | UnsetType
@@ -312,7 +313,7 @@ class _Node(Printed):
 
 
 class _Cleanup(Printed):
-    """null: nothing was made."""
+    """null: nothing was created."""
 
     owner: Text
     interrupted: bool
@@ -321,7 +322,7 @@ class _Cleanup(Printed):
 
 
 class ActiveProbeResult(CommandResult):
-    """What pods measured that asked the instance metadata service: kubectl eksdoc imds-probe --active -o json."""
+    """Results of test pods that asked the instance metadata service: kubectl eksdoc imds-probe --active -o json."""
 
     called = {"groups": "plan.likes", "nodes": "probed.nodes", "cleanup": "probed"}
 

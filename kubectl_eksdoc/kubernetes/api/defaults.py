@@ -1,7 +1,7 @@
-"""What the server fills in where an object says nothing, and what it writes of an object itself.
+"""Defaults that the API server fills in, and fields that it sets in an object itself.
 
-Source: pkg/apis/{core,apps,batch,admissionregistration}/v1/defaults.go; the strategies' PrepareForCreate and -Update
-in pkg/registry/{core/pod,core/namespace,apps/daemonset}/strategy.go.
+Source: pkg/apis/{core,apps,batch,admissionregistration}/v1/defaults.go; the strategies' PrepareForCreate and -Update in
+pkg/registry/{core/pod,core/namespace,apps/daemonset}/strategy.go.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _ONE_BY_ONE: Doc = {"maxUnavailable": 1, "maxSurge": 0}
 
 
 def with_defaults(doc: Doc) -> Doc:
-    """`doc` with everything its kind's API version has a default for; what is there stays."""
+    """`doc` with all defaults of its kind's API version; existing values are kept."""
     default = _DEFAULTS.get((doc.get("apiVersion", ""), doc.get("kind", "")))
     spec = doc.get("spec")
     return with_value(doc, ("spec",), default(spec)) if default is not None and isinstance(spec, dict) else doc
 
 
 def begun(doc: Doc) -> Doc:
-    """A new object as it begins: with a status that is its kind's first, whatever the client says of it."""
+    """A new object before it is stored: with the initial status of its kind, whatever status the client sends."""
     version, kind = doc.get("apiVersion", ""), doc.get("kind", "")
     status = _FIRST_STATUS.get((version, kind), blank_of(version, kind).get("status"))
     if status is not None and kind not in _COME_WITH_STATUS:
@@ -56,8 +56,8 @@ def begun(doc: Doc) -> Doc:
 
 
 def carried(before: Doc, doc: Doc) -> Doc:
-    """`doc` in the place of `before`, with what no client changes: a DaemonSet's count of its templates, which an
-    annotation still has, and a Namespace's finalizers."""
+    """`doc` written over `before`, with fields that clients cannot change: a DaemonSet's template generation, which is
+    still an annotation, and a Namespace's finalizers."""
     match doc.get("kind"):
         case "DaemonSet":
             number = at(before, *TEMPLATE_GENERATION) or "0"
@@ -70,7 +70,7 @@ def carried(before: Doc, doc: Doc) -> Doc:
 
 
 def without_empty_metadata(doc: Doc) -> Doc:
-    """Without maps and lists of the metadata that hold nothing: Go prints none of them."""
+    """Without empty maps and lists in the metadata: Go prints none of them."""
     meta = doc.get("metadata") or {}
     return {**doc, "metadata": {key: value for key, value in meta.items() if value not in (None, {}, [])}}
 
@@ -84,7 +84,7 @@ def _of_templates(spec: Doc) -> Doc:
 
 
 def of_pods(spec: Doc) -> Doc:
-    """A pod's spec, with its defaults; a template's has one less."""
+    """A pod's spec with its defaults; a template has one default less."""
     return _filled(_of_templates(spec), {"enableServiceLinks": True})
 
 
@@ -106,7 +106,8 @@ def _with_template(spec: Doc) -> Doc:
 
 
 def _templated(more: Doc, under: str, amounts: Doc, kind: str = "RollingUpdate") -> Callable[[Doc], Doc]:
-    """A workload: its template, how it is updated (`under` that name), and `more`."""
+    """Defaults of a workload: of its template, of its update strategy (field `strategy_field`), and
+    `other_defaults`."""
 
     def default(spec: Doc) -> Doc:
         strategy = _filled(spec.get(under) or {}, {"type": kind})
@@ -132,7 +133,7 @@ def _job(spec: Doc) -> Doc:
 
 
 def _cron_job(spec: Doc) -> Doc:
-    """Of the Jobs that it makes only the pods: the rest gets its defaults when they are made."""
+    """Only the pod template of its Jobs: the other fields get their defaults when a Job is created."""
     job = at(spec, "jobTemplate", "spec")
     made = with_value(spec, ("jobTemplate", "spec"), _with_template(job)) if isinstance(job, dict) else spec
     return _filled(made, _SCHEDULED)
@@ -173,4 +174,4 @@ _FIRST_STATUS: Mapping[tuple[str, str], Doc] = {
 }
 
 _COME_WITH_STATUS = ("Node",)
-"""A kubelet registers its node with the status it has; no review is stored."""
+"""A kubelet creates its node with the node's status; reviews are not stored."""

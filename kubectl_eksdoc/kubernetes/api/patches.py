@@ -1,18 +1,18 @@
-"""Strategic merge patches, Content-Type application/strategic-merge-patch+json: what kubectl sends.
+"""Strategic merge patches, Content-Type application/strategic-merge-patch+json, as kubectl sends them.
 
-Lists whose place says so are merged: objects by their merge key, scalars as a set. In which order the entries stand:
-first comes the order that the patch asks for, then the one that the list had; an entry that only the server knows keeps
-its place before those of the patch that stood behind it.
+Lists whose place says so are merged: objects by their merge key, scalars as a set. The order of the entries: first the
+order that the patch requests, then the order of the list; an entry that only the server has keeps its place before
+those entries of the patch that it preceded.
 
 Source: staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, Kubernetes v1.36.
 
 JSON patches (RFC 6902), Content-Type application/json-patch+json.
 
-Where the RFC and the server's library differ, this is the library: replacing a member that is missing adds it,
-copying one that is missing adds null, testing one that is missing against null passes, an operation without a value
-has null, and indices may be negative.
+Where the RFC and the server's library differ, this follows the library: replacing a missing member adds it, copying a
+missing one adds null, testing a missing one against null passes, an operation without a value has null, and indices may
+be negative.
 
-Source: patch.go of github.com/evanphx/json-patch v4.13; how much may be copied is JSONPatchMaxCopyBytes in
+Source: patch.go of github.com/evanphx/json-patch v4.13; the limit of copied bytes is JSONPatchMaxCopyBytes in
 staging/src/k8s.io/apiserver/pkg/server/config.go, Kubernetes v1.36.
 """
 
@@ -27,23 +27,25 @@ from kubectl_eksdoc.model.api_objects import Doc, same_json, without_nulls
 from .resources import ApiRefusal, ApiStatus, Details, bad_request
 from .types import SchemaPlace
 
-# Why a patch is not applied, as the API server answers it.
+# Refusals of a patch, as the API server answers them.
 #
 # Source: applyJSPatch, applyPatchToObject and interpretStrategicMergePatchError in
 # staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
 
 
 UNFIT = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-"""What is raised where a patch is not of its form, or asks for what its object has not."""
+"""Errors that are raised if a patch is malformed, or needs fields that its object does not have."""
 
 DEEPEST = 128
-"""A server reads 10,000 levels. We stop far earlier, and far beyond what any object needs, because we recurse."""
+"""A server accepts 10,000 levels. This limit is far lower, and far above the needs of any object, because the code
+recurses."""
 
 
 def checked(patch: Any, form: type) -> Any:
-    """
+    """Return `patch` after validation.
+
     Raises:
-        Refusal: 400, it is no `form`, or nested too deeply.
+        ApiRefusal: 400, it is not of the expected type, or nested too deeply.
     """
     if not isinstance(patch, form):
         raise bad_request("error decoding patch: json: it is of another type")
@@ -53,7 +55,7 @@ def checked(patch: Any, form: type) -> Any:
 
 
 def too_deep(value: Any) -> bool:
-    """Asked without recursion."""
+    """Checked without recursion."""
     level = [value]
     for _ in range(DEEPEST + 1):
         level = [each for held in level for each in (held.values() if isinstance(held, dict) else held)]
@@ -64,7 +66,7 @@ def too_deep(value: Any) -> bool:
 
 
 def does_not_fit() -> ApiRefusal:
-    """It is a JSON patch, but not for this object; also one whose test fails."""
+    """The refusal of a JSON patch that does not fit this object, or whose test fails."""
     return ApiRefusal(
         ApiStatus(422, "Invalid", "the server rejected our request due to an error in our request", Details())
     )
@@ -73,15 +75,15 @@ def does_not_fit() -> ApiRefusal:
 MOST_OPERATIONS = 10_000
 MOST_COPIED = 3 * 1024 * 1024
 
-# No list has an entry that takes more than 18 digits to name.
+# No list has an entry whose index needs more than 18 digits.
 _INDEX = re.compile(r"[+-]?0*[0-9]{1,18}", re.ASCII)
 
 
 def apply_json_patch(doc: Doc, patch: Any) -> Doc:
-    """`doc` after `patch`, a list of operations: all of them.
+    """`doc` after all operations of `patch`.
 
     Raises:
-        Refusal: 400, 413 and 422.
+        ApiRefusal: 400, 413 and 422.
     """
     operations = checked([] if patch is None else patch, list)
     if len(operations) > MOST_OPERATIONS:
@@ -92,7 +94,7 @@ def apply_json_patch(doc: Doc, patch: Any) -> Doc:
     copied = 0
     try:
         for operation in operations:
-            if operation.get("op") == "copy":  # a few operations that copy would fill any memory
+            if operation.get("op") == "copy":  # a few copy operations could fill any memory
                 copied += len(repr(_found(changed, operation["from"])))
             changed = _after(changed, operation) if copied <= MOST_COPIED else None
     except UNFIT as error:
@@ -123,8 +125,8 @@ def _after(root: Any, operation: Doc) -> Any:
 
 
 def _steps(pointer: str) -> list[str]:
-    """The names and indices that a JSON pointer (RFC 6901) goes through, at least one. What stands before the first
-    slash is not looked at, as the library does it."""
+    """The names and indices of a JSON pointer (RFC 6901), at least one. Text before the first slash is ignored, as in
+    the library."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     if not steps:
         raise KeyError(pointer)
@@ -132,14 +134,14 @@ def _steps(pointer: str) -> list[str]:
 
 
 def _found(root: Any, path: str) -> Any:
-    """What stands at `path`; None also for a member that is missing in an object that is there."""
+    """The value at `path`; None also for a missing member of an existing object."""
     for step in _steps(path):
         root = root.get(step) if isinstance(root, dict) else root[_index(root, step)]
     return root
 
 
 def _changed(root: Any, steps: Sequence[str], change: Callable[[Any, str], Any]) -> Any:
-    """`root` with what holds the last step changed; what is off the path is shared."""
+    """`root` with the container of the last step changed; everything off the path is shared."""
     first, *rest = steps
     if not rest:
         return change(root, first)
@@ -163,14 +165,14 @@ def _inserted(held: Any, step: str, value: Any) -> Any:
 
 def _removed(held: Any, step: str) -> Any:
     if isinstance(held, dict):
-        held[step]  # it must be there
+        held[step]  # raises KeyError if it is missing
         return {name: value for name, value in held.items() if name != step}
     place = _index(held, step)
     return [*held[:place], *held[place + 1 :]]
 
 
 def _index(held: Any, step: str, more: int = 0) -> int:
-    """Negative ones count from the end, which RFC 6901 does not have and the library does."""
+    """Negative indices count from the end, which RFC 6901 does not allow and the library does."""
     if not isinstance(held, list) or not _INDEX.fullmatch(step):
         raise KeyError(step)
     place: int = range(len(held) + more)[int(step)]
@@ -187,7 +189,7 @@ def apply_merge(doc: Doc, patch: Any) -> Doc:
     """`doc` after `patch`, a JSON object: null removes, objects merge, everything else replaces.
 
     Raises:
-        Refusal: 400.
+        ApiRefusal: 400.
     """
     return _members_merged(doc, checked(patch, dict))
 
@@ -203,10 +205,11 @@ def _members_merged(doc: Doc, patch: Doc) -> Doc:
 
 
 def _merged_member(held: Any, value: Any) -> Any:
-    """The value of one member; `held` is None where it was missing or null."""
+    """The value of one member; `old_value` is None if it was missing or null."""
     if not isinstance(held, dict):
         return without_nulls(value)
-    # A list that replaces an object keeps its nulls: the library looks into a list only where none was an object.
+    # A list that replaces an object keeps its nulls: the library removes nulls in a list only where there was no
+    # object.
     return _members_merged(held, value) if isinstance(value, dict) else value
 
 
@@ -217,26 +220,26 @@ REMOVE = "$deleteFromPrimitiveList"
 
 _Identity = tuple[type, Hashable]
 _Merged = tuple[list[Any], Sequence[Any]]
-"""A list after its patch; and the order that the server's entries have when an order is asked for."""
+"""A list after its patch, and the order of the server's entries, which is used if the patch requests an order."""
 
 
 def apply_strategic(doc: Doc, patch: Any, root: SchemaPlace) -> Doc:
-    """`doc`, whose fields are as `root` says, after `patch`, a JSON object; null changes nothing.
+    """`doc`, whose schema is `root`, after `patch`, a JSON object; null changes nothing.
 
     Raises:
-        Refusal: 400 and 500.
+        ApiRefusal: 400 and 500.
     """
     if patch is None:
         return doc
     try:
         return _merged(doc, checked(patch, dict), root)
-    except UNFIT as error:  # an error that the server has no answer for, so that it names itself as the one to blame
+    except UNFIT as error:  # an error for which the server has no answer, so it reports an internal error
         raise ApiRefusal(ApiStatus(500, "", f"the patch cannot be merged: {error}")) from error
 
 
 def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     if MARK in patch:
-        # The object instead of one that `patch`, which is marked, was to be merged into.
+        # The patch, which has a directive, replaces the object.
         if patch[MARK] not in ("delete", "replace"):
             raise ValueError(f"unknown patch type: {patch[MARK]}")
         return {} if patch[MARK] == "delete" else _whole(patch)
@@ -245,7 +248,7 @@ def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     result.update(ordered)
     for name, value in patch.items():
         if name != RETAIN and not name.startswith(ORDER) and name not in ordered:
-            # Changes `result`, which nobody else has yet, by one member of a patch.
+            # Apply one member of the patch to `result`, which is not shared yet.
             removes = name.startswith(REMOVE)
             field = _field_of(name) if removes else name
             if value is None:
@@ -262,7 +265,7 @@ def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
 
 
 def _retained(held: Doc, patch: Doc) -> Doc:
-    """A new object of the members of `held` that `patch` lets it keep; all, where it does not say."""
+    """A new object of the members of `old` that `patch` retains; all, if the patch does not say."""
     names = patch.get(RETAIN, [*held])
     if not isinstance(names, list):
         raise ValueError("invalid patch format of retainKeys")
@@ -270,14 +273,14 @@ def _retained(held: Doc, patch: Doc) -> Doc:
 
 
 def _member(held: Any, value: Any, place: SchemaPlace) -> Any:
-    """What becomes of `held`, a value of the same type as `value`."""
+    """The merged value of `old`, which has the same type as `value`."""
     if isinstance(value, dict):
         return _whole(value) if "replace" in place.strategy else _merged(held, value, place)
     return _merged_list(held, value, place)[0] if isinstance(value, list) else value
 
 
 def _field_of(directive: str) -> str:
-    """The field beside which ``prefix/field`` stands."""
+    """The field named by the directive ``prefix/field``."""
     _, slash, field = directive.partition("/")
     if not slash:
         raise ValueError(f"invalid patch format of {directive}")
@@ -285,10 +288,10 @@ def _field_of(directive: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """`value` as it is stored where a patch sets it unread: without nulls, and with its marked parts.
+    """`value` as it is stored if a patch sets it without merging: without nulls, and with parts that have directives.
 
-    The library leaves nulls and directives in it. Decoding the object, which follows, then drops both: a null is as
-    good as a member that is missing, and no type has a field that is called as a directive is.
+    The library keeps nulls and directives. Decoding the object, which follows, drops both: a null is equal to a missing
+    member, and no type has a field with the name of a directive.
     """
     if isinstance(value, dict):
         return {name: _whole(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
@@ -296,14 +299,15 @@ def _whole(value: Any) -> Any:
 
 
 def _added(value: Any) -> Any:
-    """`value` as it is stored where nothing of its type was: without nulls, and without its marked parts."""
+    """`value` as it is stored if there was no value of its type: without nulls, and without parts that have
+    directives."""
     if isinstance(value, dict):
         return _whole({name: _added(inner) for name, inner in value.items() if not _is_marked(inner)})
     return [_added(inner) for inner in value if not _is_marked(inner)] if isinstance(value, list) else value
 
 
 def _is_marked(value: Any) -> bool:
-    """Whether `value` is an object that says by itself what becomes of it."""
+    """Whether `value` is an object with a directive of its own."""
     return isinstance(value, dict) and MARK in value
 
 
@@ -311,11 +315,12 @@ def _is_directive(name: str) -> bool:
     return name in (MARK, RETAIN) or name.startswith((f"{ORDER}/", f"{REMOVE}/"))
 
 
-# Lists
+# Lists.
 
 
 def _identity(entry: Any, key: str = "") -> _Identity:
-    """What makes `entry` the one it is: the value of its merge key, or itself. A server tells 1, 1.0 and true apart."""
+    """The identity of `entry`: the value of its merge key, or the entry itself. A server distinguishes 1, 1.0
+    and true."""
     value = entry[key] if key else entry
     if isinstance(value, (dict, list)):
         raise TypeError("an object or a list can neither be compared nor be the key of a map")
@@ -323,7 +328,7 @@ def _identity(entry: Any, key: str = "") -> _Identity:
 
 
 def _without(held: list[Any], unwanted: list[Any]) -> list[Any]:
-    """The scalars of `held` that are not in `unwanted`."""
+    """The scalars of the list that are not in `unwanted`."""
     gone = {_identity(entry) for entry in unwanted}
     return [entry for entry in held if _identity(entry) not in gone]
 
@@ -341,8 +346,8 @@ def _merged_list(held: list[Any], patch: list[Any], place: SchemaPlace) -> _Merg
 
 
 def _merged_objects(held: list[Doc], patch: list[Doc], place: SchemaPlace) -> _Merged:
-    """`held` without those that `patch` deletes; its others are merged into the first of the same key, or stand behind
-    all."""
+    """The list without the objects that `patch` deletes; other objects of the patch are merged into the first with the
+    same key, or appended."""
     key = place.merge_key
     plain = [entry for entry in patch if MARK not in entry]
     left = held
@@ -366,12 +371,12 @@ def _merged_objects(held: list[Doc], patch: list[Doc], place: SchemaPlace) -> _M
         else:
             places[wanted] = len(entries)
             entries.append(_whole(entry))
-    # Upstream changes the server's list in place, so that an entry that is added takes the room of a deleted one.
+    # Upstream changes the server's list in place, so an added entry takes the place of a deleted one.
     return _arranged(entries, plain, left, key), entries[: len(held)]
 
 
 def _ordered_lists(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
-    """The fields of `held` for which `patch` asks for an order, merged with their patches and in that order."""
+    """The fields for which `patch` requests an order, merged with their patches and in that order."""
     found: Doc = {}
     for name, wanted in patch.items():
         if not name.startswith(ORDER):
@@ -394,9 +399,8 @@ def _ordered_lists(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
 
 
 def _arranged(entries: Sequence[Any], wanted: Sequence[Any], served: Sequence[Any], key: str) -> list[Any]:
-    """`entries` in the order of `wanted`, between them those that are not wanted where `served` has them.
-
-    All entries, and nothing else.
+    """All `entries` in the requested order; entries without a requested position are placed between them by the
+    server's order.
     """
     wanted_at, served_at = _ranks(wanted, key), _ranks(served, key)
     named = [(_identity(entry, key), entry) for entry in entries]
@@ -411,7 +415,7 @@ def _arranged(entries: Sequence[Any], wanted: Sequence[Any], served: Sequence[An
 
 
 def _ranks(entries: Sequence[Any], key: str) -> Mapping[_Identity, int]:
-    """The first place of each."""
+    """The first position of each entry."""
     ranks: dict[_Identity, int] = {}
     for place, entry in enumerate(entries):
         ranks.setdefault(_identity(entry, key), place)
@@ -419,7 +423,8 @@ def _ranks(entries: Sequence[Any], key: str) -> Mapping[_Identity, int]:
 
 
 def _sorted(named: list[tuple[_Identity, Any]], ranks: Mapping[_Identity, int]) -> list[tuple[_Identity, Any]]:
-    """By rank. One without a rank goes before all that precede it, and all others go before it, as in upstream."""
+    """Sort by rank. As upstream does, an entry without a rank goes before all that precede it, and all others go before
+    it."""
     done: list[tuple[_Identity, Any]] = []
     for pair in named:
         rank, place = ranks.get(pair[0]), len(done)

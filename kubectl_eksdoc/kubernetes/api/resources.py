@@ -1,6 +1,6 @@
-"""The resources kube-apiserver 1.36.2 serves by itself, and its answers that are no object: Status documents.
+"""Resources that kube-apiserver 1.36.2 serves itself, and its answers that are not objects: Status documents.
 
-The tests compare whole recorded discovery answers.
+The tests compare complete recorded discovery answers.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Resource
 
-# One resource of the API as discovery describes it, and a group version that is announced without resources.
+# A resource of the API as discovery describes it, and a group version that is announced without resources.
 
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 READ_AND_WRITE = ("get", "patch", "update")
-"""The verbs of most subresources."""
+"""Verbs of most subresources."""
 
 
 @frozen
 class Subresource:
-    """``pods/eviction``: `group` and `version` are those of `kind` where they are not the parent's, else empty."""
+    """``pods/eviction``: `group` and `version` of `kind`, empty if they are the parent's."""
 
     name: str
     kind: str
@@ -32,10 +32,11 @@ class Subresource:
 
 @frozen
 class Served(Resource):
-    """A resource in one version, and what the server does with its objects. `custom`: of a CustomResourceDefinition.
+    """A resource in one version, and how the server handles its objects. `custom`: defined by a
+    CustomResourceDefinition.
 
-    `counts`: they have metadata.generation, which a change of the spec counts up. `has_status`: the status is written
-    under /status alone. `returned`: a deletion answers with the object, not with a Status.
+    `has_generation`: objects have metadata.generation, which a change of the spec increments. `has_status`: the status
+    is written only under /status. `returns_deleted`: a deletion answers with the object, not with a Status.
     """
 
     singular: str = ""
@@ -49,7 +50,7 @@ class Served(Resource):
 
     @property
     def root(self) -> str:
-        """The path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
+        """Path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
         return self.path.rpartition("/")[0]
 
     def subresource(self, name: str) -> Subresource | None:
@@ -58,7 +59,7 @@ class Served(Resource):
 
 @frozen
 class AnnouncedGroupVersion:
-    """A group version that an APIService claims; `remote` where another server is to answer for it.
+    """A group version that an APIService claims; `remote` if another server answers for it.
 
     A remote one stays in ``/apis`` whether its server can be reached or not (kube-aggregator, handler_apis.go).
     """
@@ -77,9 +78,9 @@ apiextensions.k8s.io scheduling.k8s.io coordination.k8s.io node.k8s.io discovery
 flowcontrol.apiserver.k8s.io
 """
 GROUP_PRIORITIES = {group: 20_000 - 100 * place for place, group in enumerate(_GROUPS.split())}
-"""In which order ``/apis`` lists the groups: the highest first, and by name where two are equal.
+"""Order of the groups in ``/apis``: the highest first, and by name if two are equal.
 
-The order is the recorded one; the numbers only have to stay above 1000, which groups of custom resources get.
+The order is the recorded one; the numbers only have to stay above 1000, the priority of groups of custom resources.
 """
 
 _TABLE = """
@@ -188,8 +189,8 @@ flowcontrol.apiserver.k8s.io/v1
     FlowSchema flowschemas cluster status
     PriorityLevelConfiguration prioritylevelconfigurations cluster status
 """
-"""A group version, its resources (kind, plural, and what is not as of most), and their subresources (name, kind,
-verbs). `status` and `scale` are subresources that are the same everywhere."""
+"""A group version, its resources (kind, plural, and deviations from the usual attributes), and their subresources
+(name, kind, verbs). `status` and `scale` are subresources that are the same everywhere."""
 
 _SCALE = Subresource("scale", "Scale", READ_AND_WRITE, "autoscaling", "v1")
 
@@ -241,16 +242,16 @@ BUILT_IN = _built_in()
 
 
 def by_name(served: Iterable[Served] = BUILT_IN) -> dict[str, Served]:
-    """By the name in the store; of several versions the first."""
+    """By full name; of several versions the first."""
     return {each.full_name: each for each in reversed(tuple(served))}
 
 
-# The API server's answers that are no object: Status documents, and the refusals that make them.
+# Status documents of the API server, and the refusals that create them.
 
 
 @frozen
 class StatusCause:
-    """`where` is the field, "" without one."""
+    """`field`: the path of the field, "" without one."""
 
     reason: str
     message: str
@@ -263,7 +264,7 @@ class StatusCause:
 
 @frozen
 class Details:
-    """`kind` is mostly the resource's plural, as the server has it. `retry_after_s` 0: none."""
+    """`kind` is mostly the resource's plural, as on the server. `retry_after_s` 0: none."""
 
     name: str = ""
     group: str = ""
@@ -281,7 +282,7 @@ class Details:
 
 @frozen
 class ApiStatus:
-    """`details` None: the document has none; empty ones are printed as ``{}``."""
+    """A Status document. `details` None: the document has none; empty details are printed as ``{}``."""
 
     code: int
     reason: str = ""
@@ -306,7 +307,7 @@ class ApiStatus:
 
 @frozen
 class LostAnswer:
-    """No answer, or no whole one: what was asked for may have been done or not."""
+    """No answer, or an incomplete one: the request may have been carried out or not."""
 
     said: str
 
@@ -328,13 +329,14 @@ def already_exists(of: Resource, name: str) -> ApiRefusal:
 
 
 def modified(of: Resource, name: str) -> ApiRefusal:
-    """Somebody else wrote in between (an optimistic lock that did not hold)."""
+    """Another client has written in between (the optimistic lock failed)."""
     text = "the object has been modified; please apply your changes to the latest version and try again"
     return _of(409, "Conflict", f'Operation cannot be fulfilled on {of.full_name} "{name}": {text}', of, name)
 
 
 def precondition_failed(of: Resource, name: str, what: str, asked: str, there: str) -> ApiRefusal:
-    """`what`: ``UID`` or ``ResourceVersion``. Named by kind, not by resource: the storage layer knows no more."""
+    """`precondition`: ``UID`` or ``ResourceVersion``. The message names the kind, not the resource, which the storage
+    layer does not know."""
     happened = "deleted and then recreated" if what == "UID" else "modified"
     said = f"the {what} in the precondition ({asked}) does not match the {what} in record ({there})"
     text = f'Operation cannot be fulfilled on {of.kind} "{name}": {said}. The object might have been {happened}'
@@ -342,7 +344,7 @@ def precondition_failed(of: Resource, name: str, what: str, asked: str, there: s
 
 
 def terminating(of: Resource, name: str, namespace: str) -> ApiRefusal:
-    """Nothing new in a namespace that is being deleted; evictions are something new."""
+    """No new content in a namespace that is being deleted; an eviction counts as new content."""
     text = f"unable to create new content in namespace {namespace} because it is being terminated"
     cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
     return forbidden(of, name, text, (cause,))
@@ -355,7 +357,7 @@ def forbidden(of: Resource, name: str, why: str, causes: Sequence[StatusCause] =
 
 
 def invalid(of: Resource, name: str, causes: Sequence[StatusCause]) -> ApiRefusal:
-    """What validation says of an object: one cause for each field."""
+    """The result of validation: one cause for each field."""
     said = [f"{cause.where}: {cause.message}" for cause in causes]
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     kind = f"{of.kind}.{of.group}" if of.group else of.kind

@@ -1,8 +1,8 @@
-"""What must be text, a number, a list or an object where it is there at all, so that who reads objects can rely on it;
-and the numbers that its fields have in protobuf, where they are read from that.
+"""Types of the fields of API objects: text, number, list or object, so that readers of objects can rely on them; also
+field numbers in protobuf, for objects that are decoded from it.
 
-The API server finds the first out when it decodes a body into the kind's Go struct. Here only the fields that are read
-in the simulated cluster, or shown in tables, are looked at. The numbers are those of the generated.proto files.
+The API server checks the types when it decodes a body into the kind's Go struct. Here only the fields are checked that
+the simulated cluster reads, or tables show. The numbers are those of the generated.proto files.
 """
 
 from __future__ import annotations
@@ -363,13 +363,13 @@ ServiceAccount -
 autoscaling/v1/HorizontalPodAutoscaler - FirstAutoscalerSpec: spec=2
 autoscaling/v2/HorizontalPodAutoscaler - AutoscalerSpec: spec=2
 """
-"""Go's structs: types and names of fields, with their numbers in protobuf. ``[]`` is a list, ``{}`` an object whose
-names are data. ``count`` is an ``int`` that is no pointer: protobuf does not tell its zero from nothing. A kind that
-has a resource, or ``-``, has metadata, too."""
+"""Go structs: types and names of fields, with their numbers in protobuf. ``[]`` is a list, ``{}`` an object whose names
+are data. ``count`` is an ``int`` that is not a pointer: in protobuf its zero equals a missing value. A kind with a
+resource, or ``-``, also has metadata."""
 
 
 class _Member(NamedTuple):
-    """`number` 0: it is not read from protobuf."""
+    """`number` 0: the field is not read from protobuf."""
 
     name: str
     type: str
@@ -377,7 +377,7 @@ class _Member(NamedTuple):
 
 
 def _structs() -> tuple[dict[str, list[_Member]], dict[str, str]]:
-    """The members of each, and the kinds of resources."""
+    """The members of each struct, and the kinds of resources."""
     found: dict[str, list[_Member]] = {}
     kinds: dict[str, str] = {}
     members: list[_Member] = []
@@ -407,7 +407,7 @@ class Mapped(NamedTuple):
 
 
 Shape: TypeAlias = "str | Mapping[str, Shape] | _Listed | Mapped"
-"""A Go type's name for a plain value (see `_PLAIN`), the fields of an object, or many of one shape."""
+"""A Go type name for a plain value (see `_SCALAR_TYPES`), the fields of an object, or a list or map of one shape."""
 
 _FLAG, _ANY, QUANTITY, _TIME = "bool", "any", "resource.Quantity", "v1.Time"
 _PLAIN: Mapping[str, tuple[type, ...]] = {
@@ -444,7 +444,7 @@ DELETE_OPTIONS, EVICTION, SCALE = (_SHAPES[each] for each in ("DeleteOptions", "
 
 @frozen
 class ShapeMismatch:
-    """At `path` there is `found` (as Go's decoder calls it), where the kind has a `wanted`."""
+    """At `path` there is a `found` (in the words of Go's decoder), where the kind has an `expected`."""
 
     path: tuple[str, ...]
     found: str
@@ -452,12 +452,12 @@ class ShapeMismatch:
 
 
 def of_resource(resource: str) -> Shape:
-    """Of its objects; of most kinds only the metadata is looked at."""
+    """The shape of its objects; for most kinds only the metadata is checked."""
     return _SHAPES[_KINDS.get(resource, "ServiceAccount")]
 
 
 def misfits(shape: Shape, doc: Any) -> Iterator[ShapeMismatch]:
-    """What of `doc` is not what it must be; nulls are as good as nothing."""
+    """The values in `doc` of a wrong type; nulls count as missing."""
     yield from _misfits(shape, doc, ())
 
 

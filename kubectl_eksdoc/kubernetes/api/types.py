@@ -1,26 +1,28 @@
-"""What of the built-in kinds is not plain, for server-side apply and strategic merge patches: a table that is read.
+"""Merge schema of the built-in kinds, for server-side apply and strategic merge patches: a table of all fields that are
+not plain.
 
-Source: k8s.io/api, apiextensions-apiserver, kube-aggregator; apimachinery/pkg/apis/meta/v1. Kinds that are not here
-have metadata, and are plain otherwise.
+Source: k8s.io/api, apiextensions-apiserver, kube-aggregator; apimachinery/pkg/apis/meta/v1. Kinds that are not in the
+table have metadata, and are plain otherwise.
 
-What an object of a kind holds before anybody writes anything: fields that Go's types always have.
+Blank objects: the fields that an object of a kind always has, because Go's types have them.
 
-A create is compared with such a blank object, so its author does not own an object or list that was there already,
-only what is in it: ``f:spec`` and ``f:containers`` of a new pod have no ``.`` of their own, ``f:labels`` has. Derived
-from the struct fields of k8s.io/api that are no pointers and lack omitempty; status is on every blank that has one.
+A create is compared with such a blank object. So its author does not own an object or list that already exists in the
+blank object, only its content: ``f:spec`` and ``f:containers`` of a new pod have no ``.`` of their own, ``f:labels``
+has. Derived from the struct fields of k8s.io/api that are no pointers and lack omitempty; every blank object of a kind
+with a status has one.
 
-How one place of a document is merged: what its maps and lists are, and under which keys items are the same.
+Places: how one place of a document is merged, what its maps and lists are, and which keys identify items.
 
-Two rules look here. Server-side apply asks whether a map or list is one value (atomic) or has parts that different
-managers own (upstream's x-kubernetes-list-type, -list-map-keys and -map-type). A strategic merge patch asks for the
-patch strategy and merge key, which differ for a few fields (ports merge by their number alone, but are owned by number
-and protocol).
+Two features use them. Server-side apply needs to know whether a map or list is one value (atomic) or has parts that
+different managers own (upstream's x-kubernetes-list-type, -list-map-keys and -map-type). A strategic merge patch needs
+the patch strategy and merge key, which differ for a few fields (ports merge by their number alone, but are owned by
+number and protocol).
 
-A custom resource's structural schema (openAPIV3Schema of its CRD) as places.
+Structural schemas of custom resources (openAPIV3Schema of a CRD) as places.
 
 Source: k8s.io/apiextensions-apiserver, x-kubernetes-list-type (atomic when absent), -list-map-keys, -map-type (granular
-when absent), -preserve-unknown-fields, -embedded-resource. Unknown fields that are preserved have names that somebody
-chose, so server-side apply counts them as keys of a map.
+when absent), -preserve-unknown-fields, -embedded-resource. Unknown fields that are preserved have names that a user
+chose, so server-side apply treats them as keys of a map.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ apiextensions.k8s.io/v1 CustomResourceDefinition: spec.group="" spec.names.plura
     spec.versions=null status
 apiregistration.k8s.io/v1 APIService: spec.groupPriorityMinimum=0 spec.versionPriority=0 status
 """
-"""Kinds of a version, and what there is beside metadata: paths, with an empty object where no value is said."""
+"""Kinds of a version, and their fields beside metadata: paths, with an empty object if no value is given."""
 
 
 _VALUES: dict[str, object] = {"": {}, "null": None, "0": 0, '""': ""}
@@ -106,7 +108,7 @@ _BLANKS = _blanks()
 
 
 def blank_of(api_version: str, kind: str) -> Doc:
-    """A blank object of the kind; of an unknown kind (a custom resource) nothing but metadata."""
+    """A blank object of the kind; for an unknown kind (a custom resource) only metadata."""
     return _BLANKS.get((api_version, kind), {"metadata": {}})
 
 
@@ -116,12 +118,12 @@ Strategy = Literal["merge", "replace", "retainKeys"]
 
 @frozen(eq=False)
 class SchemaPlace:
-    """One place, whatever stands there: `atomic` speaks of a map, `list_type`, `keys` and `items` of a list.
+    """One place of a document: `atomic` applies to a map, `list_type`, `keys` and `items` to a list.
 
-    `named` are the fields of an object that differ from a plain one. `entries` is what stands under any other name:
-    with `entries` the names are data (a map), without they are fields and plain; where the place is `untyped`, all
-    names here and below are data. `defaults` are values of keys that an item leaves out. `strategy` and `merge_key` are
-    for strategic merge patches only; without strategy, maps are merged and lists replaced.
+    `named` are the fields of an object that differ from a plain one. `entries` is the place under any other name: with
+    `entries` the names are data (a map), without it they are fields and plain; if the place is `untyped`, all names
+    here and below are data. `defaults` are values of keys that an item omits. `strategy` and `merge_key` are only for
+    strategic merge patches; without a strategy, maps are merged and lists replaced.
     """
 
     atomic: bool = False
@@ -144,15 +146,15 @@ class SchemaPlace:
         return self.items or PLAIN
 
     def is_field(self, name: str) -> bool:
-        """Whether `name` is a declared field here; else it is a key that somebody chose."""
+        """Whether `name` is a declared field here; else it is a key that a user chose."""
         return name in self.named or not (self.untyped or self.entries)
 
 
 PLAIN = SchemaPlace()
-"""Maps are granular with fields of fixed names, lists are atomic: what an object is unless something says otherwise."""
+"""Maps are granular with fields of fixed names, lists are atomic: the default."""
 
 UNTYPED = SchemaPlace(untyped=True)
-"""Nothing is known of what stands here."""
+"""Nothing is known about the value."""
 
 
 _TABLE = """
@@ -258,10 +260,10 @@ storage.k8s.io/v1 CSIStorageCapacity: nodeTopology: whole
 storage.k8s.io/v1 VolumeAttachment: spec: AttachmentSpec
 """
 """Structs, and kinds of a version, with their fields. `whole`: owned as one value; `replaced`: and replaced by a patch.
-`by`: a list whose items are the same when these keys are, which may have a default; a strategic merge patch goes by the
-first of them alone. `owned-by`: but a patch replaces the list; `merged-by`: it is owned as one value, yet merged by
-that key. `retaining`: the patch may list the keys that stay (``$retainKeys``). In a PersistentVolume claimRef is
-granular, although an object reference is owned as a whole everywhere else."""
+`by`: a list whose items are identified by these keys, which may have a default; a strategic merge patch uses only the
+first of them. `owned-by`: the same, but a patch replaces the list; `merged-by`: owned as one value, yet merged by that
+key. `retaining`: the patch may list the keys that remain (``$retainKeys``). In a PersistentVolume claimRef is granular,
+although an object reference is owned as a whole everywhere else."""
 
 STRUCTS: dict[str, SchemaPlace] = {
     "plain": PLAIN,
@@ -312,7 +314,8 @@ _LIST_TYPES: Mapping[str, ListType] = {"set": "set", "map": "map"}
 
 
 def place_of(schema: Any) -> SchemaPlace:
-    """The place that `schema` describes, with all below it; what is no schema describes a plain one."""
+    """The place that `schema` describes, with everything below it; a value that is not a schema describes a plain
+    place."""
     if not isinstance(schema, dict):
         return PLAIN
     items = schema.get("items")
@@ -357,20 +360,20 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-# How documents of a kind are merged and owned: built-in kinds from the table, custom resources from their own schema.
+# Merging and ownership by kind: built-in kinds from the table, custom resources from their own schema.
 #
-# A custom resource without a schema has granular maps and atomic lists throughout, but for its metadata.
+# A custom resource without a schema has granular maps and atomic lists throughout, except in its metadata.
 
 
 @frozen(eq=False)
 class Schema:
-    """`root` is the place of the whole document; `blank` is what an object of the kind has before anyone writes."""
+    """`root` is the place of the whole document; `blank` is a blank object of the kind."""
 
     root: SchemaPlace
     blank: Doc
 
     def filled(self, doc: Doc) -> Doc:
-        """`doc` with what its kind always has, however little of that it spells out: as a server compares it."""
+        """`doc` with the fields that its kind always has: the form in which a server compares it."""
         return _filled(doc, self.blank)
 
 
@@ -391,7 +394,7 @@ def schema_of(api_version: str, kind: str) -> Schema:
 
 
 def schema_of_custom(open_api: Doc) -> Schema:
-    """From a CRD's ``versions[].schema.openAPIV3Schema``; its metadata is what every object's is, whatever it says."""
+    """From a CRD's ``versions[].schema.openAPIV3Schema``; its metadata is always that of every object."""
     declared = place_of(open_api)
     root = replace(declared, named={**declared.named, "metadata": METADATA})
     return Schema(root, blank_of("", ""))

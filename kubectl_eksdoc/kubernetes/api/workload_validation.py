@@ -1,6 +1,7 @@
-"""What the API server has against a workload's spec: numbers below zero, and selectors that do not fit or change.
+"""Validation of a workload's spec like the API server does it: negative numbers, and selectors that do not match or
+change.
 
-A controller whose pods its own selector does not take would make pods without an end, so such a spec is never stored.
+A controller whose selector does not match its own template would create pods without end; such a spec is never stored.
 
 Source: pkg/apis/apps/validation/validation.go (ValidateDeploymentSpec, ValidateReplicaSetSpec, ValidateDaemonSetSpec,
 ValidateStatefulSetSpec and their updates), pkg/apis/batch/validation/validation.go (validateJobSpec),
@@ -38,7 +39,7 @@ _WORDS = {
 
 @frozen
 class Problem:
-    """A field that is refused, what was found there, and what is wrong with it, in the server's words."""
+    """A refused field, its value, and the problem, in the server's words."""
 
     field: str
     found: Any
@@ -47,11 +48,11 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """In the server's words."""
+        """The server's message."""
         return self.worded(f'"{self.found}"' if isinstance(self.found, str) else str(self.found))
 
     def worded(self, shown: str) -> str:
-        """With what was found, as JSON has it."""
+        """The server's message with the value as given, in JSON."""
         found = "" if self.reason in (FORBIDDEN, REQUIRED, TOO_LONG) else shown
         return ": ".join(filter(None, (_WORDS[self.reason], found, self.said)))
 
@@ -68,7 +69,7 @@ _COUNTS: Mapping[str, tuple[Path, ...]] = {
         for name in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
     ),
 }
-"""Numbers that must not be below zero."""
+"""Numbers that must not be negative."""
 
 _SELECTING = (
     *("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps"),
@@ -81,7 +82,7 @@ _FIXED: Mapping[str, tuple[Path, ...]] = {
     "daemonsets.apps": (("spec", "selector"),),
     "jobs.batch": (("spec", "selector"), ("spec", "completionMode")),
 }
-"""What stays as it was made; of a StatefulSet's spec it is the other way round."""
+"""Immutable fields; for a StatefulSet's spec the mutable fields are listed instead."""
 
 _OF_SETS = (
     "replicas",
@@ -92,11 +93,11 @@ _OF_SETS = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
-"""What may change in a StatefulSet's spec."""
+"""Mutable fields of a StatefulSet's spec."""
 
 
 def problems(resource: str, before: Doc | None, doc: Doc) -> tuple[Problem, ...]:
-    """Each field that is refused, where `doc` is written over `before` (None: it is new)."""
+    """Each refused field, if `doc` is written over `before` (None: it is new)."""
     found = [*negative(doc, *_COUNTS.get(resource, ()))]
     if resource in _SELECTING:
         found += _of_selector(resource, doc)
@@ -108,7 +109,7 @@ def problems(resource: str, before: Doc | None, doc: Doc) -> tuple[Problem, ...]
 
 
 def negative(doc: Doc, *paths: Path) -> Iterator[Problem]:
-    """The numbers there that are below zero."""
+    """The negative numbers at these paths."""
     for path in paths:
         found = at(doc, *path)
         if isinstance(found, int) and found < 0:
@@ -138,7 +139,8 @@ _PERCENT = re.compile(r"0*([0-9]+)%\Z")
 
 
 def budget_problems(spec: Doc) -> Iterator[Problem]:
-    """A spec with neither minAvailable nor maxUnavailable is accepted, and so is one without a selector.
+    """Problems of a PodDisruptionBudget's spec; one with neither minAvailable nor maxUnavailable is accepted, and so is
+    one without a selector.
 
     Source: pkg/apis/policy/validation/validation.go (ValidatePodDisruptionBudgetSpec),
     pkg/apis/apps/validation/validation.go (ValidatePositiveIntOrPercent, IsNotMoreThan100Percent), Kubernetes v1.36.
@@ -156,7 +158,7 @@ def budget_problems(spec: Doc) -> Iterator[Problem]:
 
 
 def _against(amount: int | str) -> str:
-    """What is wrong with one amount, "" for nothing; a whole number has no upper bound."""
+    """The problem of one amount, "" if it is valid; an integer has no upper bound."""
     if isinstance(amount, int):
         return NEGATIVE if amount < 0 else ""
     match = _PERCENT.match(amount)
@@ -166,7 +168,7 @@ def _against(amount: int | str) -> str:
 
 
 def _of_rollout(doc: Doc) -> Iterator[Problem]:
-    """A rollout that may neither add nor take away a pod never begins."""
+    """A rollout that may neither add nor remove a pod never starts."""
     rolling = at(doc, "spec", "strategy", "rollingUpdate") or {}
     none = (0, "0%")
     if rolling.get("maxUnavailable") in none and rolling.get("maxSurge") in none:
@@ -190,7 +192,7 @@ def _without(spec: Doc, names: tuple[str, ...]) -> Doc:
     return {key: value for key, value in spec.items() if key not in names}
 
 
-# What may change in a pod's spec once it is stored: next to nothing, so that a pod is not moved by writing its node.
+# Updates of a stored pod's spec: almost nothing may change, so a pod cannot be moved by writing its node.
 #
 # Source: pkg/apis/core/validation/validation.go (ValidatePodUpdate), Kubernetes v1.36.
 
@@ -202,12 +204,11 @@ _ONLY = (
 )
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
 _GATED = ("nodeSelector", "affinity")
-"""What may change, too, as long as a pod waits behind scheduling gates."""
+"""Additional mutable fields while a pod waits for scheduling gates."""
 
 
 def pod_problems(before: Doc | None, doc: Doc) -> tuple[Problem, ...]:
-    """What is refused, where `doc` is written over `before` (None: it is new). What a spec leaves out and what is empty
-    there is the same."""
+    """The refused fields, if `doc` is written over `before` (None: it is new). Omitted and empty fields are equal."""
     spec = doc.get("spec") or {}
     found = [*_of_names(spec)]
     if before is not None and _changes(before.get("spec") or {}, spec):
@@ -245,7 +246,7 @@ def _fixed(spec: Doc, free: set[str]) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    """Without what is empty."""
+    """Without empty values."""
     if isinstance(value, dict):
         return {key: bare for key, each in value.items() if (bare := _bare(each)) not in (None, "", {}, [])}
     if isinstance(value, list):
@@ -257,8 +258,8 @@ def _all_in(some: list[Doc] | None, others: list[Doc] | None) -> bool:
     return all(each in (others or ()) for each in some or ())
 
 
-# What the API server has against a pod template that several clients have written: names that are there twice, and
-# fields that exclude each other. Each write may be right by itself, and the merged object wrong.
+# Validation of a pod template that several clients have written: duplicate names, and fields that exclude each other.
+# Each write may be valid by itself, and the merged object invalid.
 #
 # Source: pkg/apis/core/validation/validation.go (validateContainerPorts, ValidateEnv, ValidateVolumeMounts,
 # validateVolumeSource, validateHandler, validateContainers), pkg/apis/policy/validation/validation.go, Kubernetes
@@ -271,7 +272,7 @@ _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def template_problems(before: Doc, doc: Doc) -> tuple[Problem, ...]:
-    """Each field that is refused where `doc` is written over `before`, but for what is wrong there already."""
+    """Each refused field if `doc` is written over `before`, without problems that `before` already has."""
     kind = doc.get("kind", "")
     found = [*_of_kind(kind, doc)]
     if kind in _RESOURCES:

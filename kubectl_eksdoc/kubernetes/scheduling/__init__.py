@@ -1,5 +1,5 @@
-"""Can a pod be placed on a node: the filters of kube-scheduler's default profile, and what they need to know.
+"""Scheduling: whether a pod fits on a node. The filters of kube-scheduler's default profile, and the facts they need.
 
-Belongs here: one file for each filter, answering in the scheduler's own words, and the occupancy they read.
-Never here: which of several possible nodes is the better one, or what to do about a pod that fits nowhere.
+Belongs here: one file for each filter, with the scheduler's own messages, and the occupancy that the filters read.
+Never here: scoring (which of several possible nodes is better), and handling of a pod that fits nowhere.
 """

@@ -1,4 +1,4 @@
-"""What runs where, and whether one pod more can run there: kept up to date pod by pod, at a cost that does not grow."""
+"""Occupancy of nodes: which pods run where, and whether another pod fits. Updated pod by pod, at constant cost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .volumes import EMPTY, NO_VOLUMES, NodeVolumes, Storage
 
 
 class NodeOccupancy:
-    """One node as it is taken now; `held` is how many pods of each class are on it."""
+    """One node with its free room; `pod_counts` is the number of pods of each class on it."""
 
     __slots__ = ("attached", "held", "node", "ports", "room")
 
@@ -46,8 +46,8 @@ class NodeOccupancy:
 class Occupancy:
     """Nodes, and the pods placed on them, by class.
 
-    Pods that have ended take nothing and must not be put. `namespaces` are the labels of each namespace, None where
-    they were not read.
+    Finished pods use no resources and must not be put. `namespaces` are the labels of each namespace, None if they were
+    not read.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Occupancy:
         self._knows_namespaces = namespaces is not None
         self._storage = storage
         self._classes: dict[SchedulingTraits, PodClass] = {}
-        self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, with one who keeps that alive
+        self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by shared objects, which the pod keeps alive
         self._fences: dict[object, NodeFilter] = {}
         self._terms: dict[object, AntiAffinityTerm] = {}
         self._companies: dict[object, PodAffinityTerms] = {}
@@ -79,15 +79,15 @@ class Occupancy:
         storage: Storage = EMPTY,
         closed: Set[str] = frozenset(),
     ) -> Occupancy:
-        """With every pod on its node; pods that have ended, have no node or one that is not there are passed over.
+        """Build it with every pod on its node; pods that have finished, or whose node is empty or unknown, are skipped.
 
-        Nothing will be put on the nodes `closed`: what is taken of their room does not matter, and is not counted.
+        Nothing will be put on the nodes `closed`: the use of their room does not matter, and is not counted.
         """
         made = cls(nodes, namespaces, storage)
         seats = made.seats
         placed = [pod for pod in pods if pod.node in seats and pod.phase not in ENDED]
         known = [made.class_of(pod) for pod in placed]
-        # All terms are known by now, so that none has to look for its pods among those already placed.
+        # All terms are known by now, so none has to search for its pods among those already placed.
         counted = {kind for kind in made._classes.values() if kind.counted}
         for pod, kind in zip(placed, known, strict=True):
             if kind in counted or pod.node not in closed:
@@ -97,8 +97,8 @@ class Occupancy:
         return made
 
     def class_of(self, pod: Pod) -> PodClass:
-        """What such pods are to the scheduler."""
-        # The same for replicas: they share these objects, and to compare objects is quicker than what is in them.
+        """The scheduling class of the pod."""
+        # Replicas share these objects, and comparing object identities is faster than comparing contents.
         same: object = (id(pod.labels), id(pod.placement), id(pod.tolerations), pod.namespace)
         if pod.volumes or pod.deletion_deadline is not None:
             same = same, pod.volumes, pod.deleting
@@ -108,11 +108,11 @@ class Occupancy:
         return found[0]
 
     def successor_of(self, pod: Pod) -> PodClass:
-        """The class of the pod that a controller makes in its place."""
+        """The class of the pod that a controller creates as its replacement."""
         return self.classes_of(pod)[1]
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
-        """The class of `pod`, and that of the pod that a controller makes in its place."""
+        """The class of `pod`, and the class of its replacement."""
         kind = self.class_of(pod)
         if pod.deletion_deadline is None and (
             not pod.volumes or not any(each.kind is VolumeKind.EPHEMERAL for each in pod.volumes)
@@ -122,22 +122,22 @@ class Occupancy:
         return kind, self.class_like(SchedulingTraits.of_successor(pod, new))
 
     def class_like(self, like: SchedulingTraits) -> PodClass:
-        """The one class for that likeness."""
+        """The one class for these traits."""
         found = self._classes.get(like)
         return found if found is not None else self._learn(like)
 
     def put(self, kind: PodClass, name: str) -> None:
-        """One pod more on the node of that name."""
+        """Add one pod to the node of that name."""
         self._move(kind, self.seats[name], 1)
 
     def take(self, kind: PodClass, name: str) -> None:
-        """One pod fewer on it. It must have been put."""
+        """Remove one pod from the node. It must have been put."""
         if not kind.on.get(name):
             raise ValueError(f"no such pod is on {name}")
         self._move(kind, self.seats[name], -1)
 
     def candidates(self, kind: PodClass) -> Mapping[str, NodeOccupancy]:
-        """The nodes that its demands of nodes and its volumes allow, kept up to date as nodes change."""
+        """The nodes that its node requirements and its volumes allow, kept up to date as nodes change."""
         found = self._candidates.get(kind.fence)
         if found is None:
             named = refusals.named_nodes(kind.fence.demand)
@@ -149,7 +149,7 @@ class Occupancy:
         return {name: seat for name, seat in found.items() if volumes.refusal(kind.volumes, seat.node) is None}
 
     def has_place(self, kind: PodClass, seat: NodeOccupancy) -> bool:
-        """Whether one of `candidates` can take one pod more, with the pods that are there now."""
+        """Whether one of `candidates` can take another pod, given the pods that are on it now."""
         if not seat.room.fits(kind.placement.requests):
             return False
         return kind.alone or (
@@ -159,20 +159,20 @@ class Occupancy:
         )
 
     def refusal(self, kind: PodClass, name: str) -> SchedulingRefusal | None:
-        """Of the first filter that refuses the node, in the scheduler's order; None where the pod fits."""
+        """The refusal of the first filter that refuses the node, in the scheduler's order; None if the pod fits."""
         seat = self.seats[name]
         return (
             kind.fence.refusal(seat.node)
             or refusals.ports_refusal(kind.placement.ports, seat.ports)
             or refusals.resources_refusal(kind.placement.requests, seat.room)
-            # A claim that no node can help is found before any node is asked (VolumeBinding.PreFilter).
+            # A claim that no node can satisfy is found before any node is filtered (VolumeBinding.PreFilter).
             or (None if kind.volumes.never else volumes.attach_refusal(kind.attaches, seat.attached))
             or volumes.refusal(kind.volumes, seat.node)
             or _beside_others(kind, seat.node.labels)
         )
 
     def unknown(self, kind: PodClass) -> tuple[str, ...]:
-        """Why no verdict on such a pod is certain; empty in all but odd cases."""
+        """Why no verdict on such a pod is certain; empty for almost all pods."""
         if self._knows_namespaces:
             return kind.unknown
         mine = kind.own + ((kind.company,) if kind.company else ())
@@ -188,21 +188,21 @@ class Occupancy:
         return Counter(reason for each in refused if each is not None for reason in each.reasons)
 
     def add_node(self, node: Node, like: str = "") -> None:
-        """A node that was not there, without pods; it can attach what the node called `like` can (default: its own)."""
+        """Add a new node without pods; it has the attach limits of the node called `limits_of` (default: its own)."""
         if node.name in self.seats:
             raise ValueError(f"node {node.name} is there already")
         seat = self.seats[node.name] = NodeOccupancy(node, volumes.of_node(node.name, self._storage, like))
         self._admit(seat)
 
     def drop_node(self, name: str) -> None:
-        """The node goes, and the pods on it."""
+        """Remove the node and its pods."""
         self._dismiss(self.seats[name])
         del self.seats[name]
         for found in self._candidates.values():
             found.pop(name, None)
 
     def change_node(self, node: Node) -> None:
-        """The same node with other facts (cordoned, tainted, labelled): its pods stay."""
+        """Update the facts of a node (cordoned, tainted, labeled): its pods stay."""
         seat = self.seats[node.name]
         held = dict(seat.held)
         self._dismiss(seat)
@@ -221,7 +221,7 @@ class Occupancy:
                 found.pop(seat.node.name, None)
 
     def _dismiss(self, seat: NodeOccupancy) -> None:
-        """Nothing on the node counts any more, nor does the node."""
+        """Stop counting the node and everything on it."""
         for kind, count in list(seat.held.items()):
             self._move(kind, seat, -count)
         for domains in self._domains.values():
@@ -318,7 +318,7 @@ class Occupancy:
         return self._domains[scope]
 
     def _watch(self, watcher: PodCounter) -> None:
-        """From now on it counts, and every pod that is there is counted."""
+        """Register the watcher, and count the pods that are already placed."""
         self._watchers.add(watcher)
         for kind in self._roll.counted_by(watcher):
             if _join(kind, watcher):
@@ -327,7 +327,8 @@ class Occupancy:
 
 
 def _join(kind: PodClass, watcher: PodCounter) -> bool:
-    """Whether the watcher counts such pods: those being deleted are none for spread."""
+    """Register the watcher with the class, and return whether it counts such pods: topology spread ignores pods being
+    deleted."""
     if kind.leaving and isinstance(watcher, DomainCounts):
         return False
     kind.watchers.append(watcher)

@@ -24,11 +24,11 @@ _EXISTING = SchedulingRefusal(
 )
 
 Resolved = tuple[str, frozenset[str], Selector | None, Selector]
-"""A term as one pod means it: topology key, namespaces, namespace selector, label selector."""
+"""A term resolved for one pod: topology key, namespaces, namespace selector, label selector."""
 
 
 def resolved(term: PodTerm, namespace: str, labels: Labels) -> Resolved:
-    """`term` of a pod with that namespace and those labels."""
+    """Resolve `term` for a pod with that namespace and those labels."""
     own = frozenset((namespace,)) if not term.namespaces and term.namespace_selector is None else frozenset()
     more = tuple(Requirement(key, "In", (labels[key],)) for key in term.match_keys if key in labels)
     less = tuple(Requirement(key, "NotIn", (labels[key],)) for key in term.mismatch_keys if key in labels)
@@ -37,7 +37,7 @@ def resolved(term: PodTerm, namespace: str, labels: Labels) -> Resolved:
 
 
 class AntiAffinityTerm:
-    """One anti-affinity term that pods hold: where the pods are that it means, and where those that hold it."""
+    """One anti-affinity term: the places of the pods that it matches, and of the pods that have the term."""
 
     __slots__ = ("group", "holders", "key", "meant")
 
@@ -55,16 +55,16 @@ class AntiAffinityTerm:
         return self.group.matches(namespace, labels)
 
     def count(self, node: Node, count: int) -> None:
-        """`count` pods more that it means, or fewer."""
+        """Add `count` pods that the term matches; a negative number removes them."""
         _count(self.meant, node.labels.get(self.key), count)
 
     def hold(self, node: Node, count: int) -> None:
-        """`count` pods more that have the term, or fewer."""
+        """Add `count` pods that have the term; a negative number removes them."""
         _count(self.holders, node.labels.get(self.key), count)
 
 
 class PodAffinityTerms:
-    """All required affinity terms of a pod: a pod counts that every one of them means, by each term's key."""
+    """All required affinity terms of a pod. A pod counts if every term matches it, by each term's key."""
 
     __slots__ = ("groups", "keys", "places")
 
@@ -78,7 +78,7 @@ class PodAffinityTerms:
 
     @property
     def group(self) -> PodGroup:
-        """One that every pod in the company is in."""
+        """A group that contains every matching pod."""
         return self.groups[0]
 
     def count(self, node: Node, count: int) -> None:
@@ -86,7 +86,7 @@ class PodAffinityTerms:
             _count(places, node.labels.get(key), count)
 
     def near(self, labels: Labels, counts_itself: bool) -> bool:
-        """Whether a node with those labels has the company; the first pod of a group may be alone."""
+        """Whether a node with those labels satisfies the terms; the first pod of a group may be alone."""
         if not all(key in labels for key in self.keys):
             return False
         if all(labels[key] in self.places[key] for key in self.keys):
@@ -101,9 +101,10 @@ def refusal(
     own: Sequence[AntiAffinityTerm],
     meaning: Sequence[AntiAffinityTerm],
 ) -> SchedulingRefusal | None:
-    """Of a node with those labels for a pod with `company` and its `own` anti-affinity terms.
+    """The refusal of a node with those labels, for a pod with these affinity terms and its own anti-affinity terms.
 
-    `counts_itself`: the pod is one that its own affinity terms mean. `meaning`: the terms that mean the pod.
+    `counts_itself`: the pod matches its own affinity terms. `matching_terms`: the anti-affinity terms that match the
+    pod.
     """
     if company is not None and not company.near(labels, counts_itself):
         return _AFFINITY
@@ -115,7 +116,7 @@ def refusal(
 
 
 def _count(places: dict[str, int], value: str | None, count: int) -> None:
-    """Only places with pods stay; a node without the topology key is no place."""
+    """Only places with pods are kept; a node without the topology key is no place."""
     if value is None:
         return
     held = places.get(value, 0) + count
@@ -125,14 +126,15 @@ def _count(places: dict[str, int], value: str | None, count: int) -> None:
         del places[value]
 
 
-# Pods that the scheduler cannot tell apart: replicas, mostly. What is decided for one is decided for all.
+# Pods that are equal for the scheduler: mostly replicas. A decision for one holds for all of them.
 
 
 class SchedulingTraits(NamedTuple):
-    """All by which the scheduler tells pods apart. `leaving`: being deleted, and so not counted for spread.
+    """Everything by which the scheduler distinguishes pods. `deleting`: being deleted, and so not counted for topology
+    spread.
 
-    `disks` are ids of EBS volumes that the pod names itself; `new` the drivers of which each such pod gets a volume
-    of its own, one entry for each.
+    `disks` are IDs of EBS volumes that the pod names itself; `new_drivers` the drivers of the volumes that each such
+    pod gets for itself, one entry for each volume.
     """
 
     namespace: str
@@ -146,13 +148,14 @@ class SchedulingTraits(NamedTuple):
 
     @classmethod
     def of(cls, pod: Pod) -> SchedulingTraits:
-        """Of the pod as it is."""
+        """The traits of the pod itself."""
         claims = tuple(v.detail for v in pod.volumes if v.has_claim) if pod.volumes else ()
         return cls._of(pod, claims, pod.deleting)
 
     @classmethod
     def of_successor(cls, pod: Pod, new: tuple[str, ...] = ()) -> SchedulingTraits:
-        """Of the pod that takes its place: not being deleted, and with `new` for the claims made for the old one."""
+        """The traits of its replacement: not being deleted, and with `new_drivers` instead of the ephemeral claims of
+        the old pod."""
         claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM) if pod.volumes else ()
         return cls._of(pod, claims, False, new)
 
@@ -165,14 +168,15 @@ class SchedulingTraits(NamedTuple):
 
 @frozen(eq=False)
 class PodClass:
-    """One kind of pod in one `Occupancy`: its demands, resolved, and the counts it is part of.
+    """One class of pods in one `Occupancy`: its requirements, resolved, and the counts it belongs to.
 
-    `attaches` is None where it attaches no volume; `takes_more` says whether it takes more of its node than room: ports
-    or volumes. Most do not, and are asked about often.
+    `attaches` is None if it attaches no volume; `uses_ports_or_volumes`: it uses more of its node than room. Most
+    classes do not, and are checked often.
 
-    `company`, `own` and `limits` are what it asks of other pods; `meaning` the anti-affinity terms, its own and
-    others', that mean it; `watchers` every count it belongs to. `unknown` is what of the pod itself makes a verdict
-    uncertain. `on` is how many of it are on each node. The lists grow when pods with new terms appear.
+    `affinity`, `anti_affinity` and `limits` are its requirements on other pods; `matching_terms` the anti-affinity
+    terms, its own and others', that match it; `watchers` every count it belongs to. `uncertainties`: why a verdict on
+    the pod itself is uncertain. `counts_by_node`: number of its pods on each node. The lists grow when pods with new
+    terms appear.
     """
 
     namespace: str
@@ -194,10 +198,11 @@ class PodClass:
 
     @property
     def counted(self) -> bool:
-        """Whether it matters to others, or to its node's devices, that it is there, and not just its room."""
+        """Whether its presence matters to other pods, or to the ports and volumes of its node, and not only to the
+        node's room."""
         return bool(self.watchers or self.own or self.takes_more)
 
     @property
     def alone(self) -> bool:
-        """Whether nothing but room decides, once the node itself is right."""
+        """Whether only room decides, on a node that passes the node filters."""
         return not (self.meaning or self.own or self.limits or self.takes_more or self.company)

@@ -1,10 +1,11 @@
-"""Which pods of lower priority the scheduler deletes for one that fits nowhere (plugins/defaultpreemption).
+"""Preemption: which pods of lower priority the scheduler deletes for a pod that fits nowhere
+(plugins/defaultpreemption).
 
-Modelled, of Kubernetes v1.36: the victims on one node (SelectVictimsOnNode), which of them go beyond their budgets
-(filterPodsWithPDBViolation), and the choice of the node (pickOneNodeForPreemption). A budget is asked for a choice of
-victims, and does not protect the pods. Not modelled: nodes the scheduler does not try (in large clusters it tries a
-tenth of them from a random one on), pods nominated for a node, extenders, pod groups. A pod's start is when it was
-scheduled.
+Modeled, of Kubernetes v1.36: the victims on one node (SelectVictimsOnNode), which of them violate their budgets
+(filterPodsWithPDBViolation), and the choice of the node (pickOneNodeForPreemption). Budgets affect the choice of
+victims, but do not protect the pods. Not modeled: nodes that the scheduler does not try (in large clusters it tries a
+tenth of them, starting at a random one), pods nominated for a node, extenders, pod groups. The time a pod was scheduled
+counts as its start.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from .occupancy import Occupancy
 from .pod_affinity import PodClass
 
 BudgetsOf = Callable[[Pod], Iterable[Budget]]
-"""The budgets of its namespace that select a pod."""
+"""The budgets in a pod's namespace that select it."""
 
 _LOWEST = -(2**31)
-"""Priorities are 32 bits wide; counted from the lowest one, two pods weigh more than one."""
+"""Priorities are 32-bit numbers; counted from the lowest one, two pods always weigh more than one."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
 
@@ -37,7 +38,7 @@ class Occupant(NamedTuple):
 
 
 class Preemptor(NamedTuple):
-    """A pod that fits nowhere."""
+    """A pod that fits on no node."""
 
     kind: PodClass
     priority: int
@@ -45,15 +46,16 @@ class Preemptor(NamedTuple):
 
 @frozen
 class Victims:
-    """Who must go from `node`, the most important first; `beyond` are those whose budget allows none more of them."""
+    """The pods to delete from `node`, the most important first; `violating` are those whose budget allows no further
+    disruption."""
 
     node: str
     pods: tuple[Pod, ...]
-    beyond: frozenset[str]  # uids
+    beyond: frozenset[str]  # UIDs
 
 
 def may_help(occupancy: Occupancy, preemptor: Preemptor, node: str) -> bool:
-    """Whether the pod is refused by the node, and other pods going could change that (code Unschedulable)."""
+    """Whether the node refuses the pod, and removing other pods could change that (code Unschedulable)."""
     refusal = occupancy.refusal(preemptor.kind, node)
     return refusal is not None and refusal.resolvable
 
@@ -61,10 +63,11 @@ def may_help(occupancy: Occupancy, preemptor: Preemptor, node: str) -> bool:
 def victims_on(
     occupancy: Occupancy, preemptor: Preemptor, node: str, occupants: Iterable[Occupant], budgets_of: BudgetsOf
 ) -> Victims | None:
-    """The least that must go, given all `occupants` of `node`; None where it does not help if all lower ones go.
+    """The minimal set of pods to delete, given all `occupants` of `node`; None if deleting all of lower priority does
+    not help.
 
-    All lower ones are taken away, then given back one by one where the pod still fits: first those that would go
-    beyond their budgets, the most important first. The occupancy is the same afterwards.
+    All pods of lower priority are removed, then put back one by one if the pod still fits: first those that would
+    violate their budgets, the most important first. The occupancy is the same afterwards.
     """
     kind, priority = preemptor
     lower = sorted((o for o in occupants if o.pod.priority < priority), key=_important_first)
@@ -77,7 +80,7 @@ def victims_on(
         return None
     beyond = _beyond_their_budgets([each.pod for each in lower], budgets_of)
     gone = []
-    for each in sorted(lower, key=lambda o: o.pod.uid not in beyond):  # otherwise still the most important first
+    for each in sorted(lower, key=lambda o: o.pod.uid not in beyond):  # within each group the most important first
         occupancy.put(each.kind, node)
         if occupancy.refusal(kind, node) is not None:
             occupancy.take(each.kind, node)
@@ -93,8 +96,8 @@ def _put_back(occupancy: Occupancy, node: str, occupants: Iterable[Occupant]) ->
 
 
 def chosen(found: Sequence[Victims]) -> Victims | None:
-    """The node that is taken: fewest victims beyond their budgets, then the lowest highest priority, the smallest sum
-    of priorities, the fewest victims, and those that began last; of equal ones the first of `found`."""
+    """The node that the scheduler picks: fewest victims that violate budgets, then the lowest highest priority, the
+    smallest sum of priorities, the fewest victims, and the latest start; among equals the first candidate."""
     return min((each for each in found if each.pods), key=_cost, default=None)
 
 
@@ -119,10 +122,10 @@ def _start(pod: Pod) -> datetime:
 
 
 def _beyond_their_budgets(pods: Iterable[Pod], budgets_of: BudgetsOf) -> frozenset[str]:
-    """Those of `pods`, in this order, for which a budget that selects them allows none more.
+    """UIDs of those `pods`, in this order, for which a budget that selects them allows no further disruption.
 
-    Unlike for an eviction, a pod without labels and a budget with an empty selector match nothing; a pod whose
-    eviction was granted already (disruptedPods) uses up nothing.
+    Unlike in an eviction, a pod without labels and a budget with an empty selector match nothing; a pod whose eviction
+    was already granted (disruptedPods) is not counted.
     """
     left: dict[str, int] = {}
     beyond = set()

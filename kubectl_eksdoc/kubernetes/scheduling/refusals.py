@@ -1,4 +1,4 @@
-"""What filters say of a node they refuse; and those that look at nothing but the node."""
+"""Refusals of a node by scheduler filters, and the filters that depend only on the node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.placing import (
 
 
 class SchedulerFilter(str, Enum):
-    """The filter plugins, in the order in which the scheduler asks them (apis/config/v1/default_plugins.go)."""
+    """The filter plugins, in the order in which the scheduler runs them (apis/config/v1/default_plugins.go)."""
 
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
     TAINT_TOLERATION = "TaintToleration"
@@ -40,7 +40,7 @@ class SchedulerFilter(str, Enum):
 class SchedulingRefusal:
     """`reasons` in the scheduler's words, as its FailedScheduling events count them (one node may give several).
 
-    `resolvable`: other pods going from the node could help (Unschedulable; otherwise UnschedulableAndUnresolvable).
+    `resolvable`: removing other pods from the node could help (Unschedulable; otherwise UnschedulableAndUnresolvable).
     """
 
     filter: SchedulerFilter
@@ -56,23 +56,24 @@ class SchedulingRefusal:
 
 
 CONFLICT = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("pod affinity terms conflict",))
-"""What the scheduler says before it looks at any node, when the demand names none that could exist."""
+"""The scheduler's refusal before it filters any node, if the required terms name no possible node."""
 
 _REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",))
 _ENFORCED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",))
 
 
 def refusal(demand: NodeDemand, node: Node, enforced: tuple[NodeTerm, ...] | None = None) -> SchedulingRefusal | None:
-    """`enforced` is the scheduler's own addedAffinity, None (as in EKS) where it has none."""
+    """The refusal by node affinity. `enforced` is the scheduler's own addedAffinity, None (as in EKS) if it has
+    none."""
     if enforced is not None and not any_matches(enforced, node.name, node.labels):
         return _ENFORCED
     return None if demand.accepts(node.name, node.labels) else _REFUSED
 
 
 def named_nodes(demand: NodeDemand) -> frozenset[str] | None:
-    """The nodes that the demand names, so that no other need be looked at; None where it names none.
+    """The nodes that the requirements name, so that no other node has to be checked; None if they name none.
 
-    Empty where its terms contradict each other: the pod then fits nowhere (`CONFLICT`).
+    Empty if the terms contradict each other: the pod then fits nowhere (`CONFLICTING_TERMS`).
     """
     if not demand.terms:
         return None
@@ -85,7 +86,7 @@ def named_nodes(demand: NodeDemand) -> frozenset[str] | None:
     return frozenset(found)
 
 
-# NodePorts: a port of the node belongs to one pod (plugins/nodeports, HostPortInfo of framework/types.go).
+# NodePorts: only one pod can use a port of the node (plugins/nodeports, HostPortInfo of framework/types.go).
 
 
 EVERYWHERE = "0.0.0.0"
@@ -96,7 +97,7 @@ _PORTS_REFUSED = SchedulingRefusal(
 
 
 class UsedPorts:
-    """The ports taken on one node: how many pods hold each address, by protocol and number."""
+    """The used ports of one node: the number of pods for each address, by protocol and port."""
 
     __slots__ = ("_held",)
 
@@ -104,7 +105,7 @@ class UsedPorts:
         self._held: dict[tuple[str, int], dict[str, int]] = {}
 
     def add(self, ports: Iterable[HostPort], count: int = 1) -> None:
-        """`count` pods take the ports; a negative number of pods gives them back."""
+        """`count` pods use the ports; a negative number releases them."""
         for port in ports:
             held = self._held.setdefault((port.protocol, port.port), {})
             held[port.address] = held.get(port.address, 0) + count
@@ -112,7 +113,7 @@ class UsedPorts:
                 del held[port.address]
 
     def taken(self, port: HostPort) -> bool:
-        """Every address conflicts with any other address."""
+        """0.0.0.0 conflicts with every address."""
         held = self._held.get((port.protocol, port.port))
         if not held:
             return False
@@ -123,9 +124,9 @@ def ports_refusal(ports: Iterable[HostPort], used: UsedPorts) -> SchedulingRefus
     return _PORTS_REFUSED if any(used.taken(port) for port in ports) else None
 
 
-# NodeResourcesFit: what the pod requests must be left on the node, and room for one pod more (plugins/noderesources).
+# NodeResourcesFit: the node needs enough free resources for the pod, and room for one more pod (plugins/noderesources).
 #
-# Not modelled: an in-place resize that is under way counts with what the spec says.
+# Not modeled: an in-place resize in progress counts with the values of the spec.
 
 
 TOO_MANY_PODS = "Too many pods"
@@ -133,7 +134,7 @@ TOO_MANY_PODS = "Too many pods"
 
 @frozen
 class Shortage:
-    """One resource of which there is too little; millicores, bytes or pieces."""
+    """A resource that is not sufficient; in millicores, bytes or units."""
 
     resource: str
     requested: int
@@ -142,21 +143,23 @@ class Shortage:
 
 
 class NodeRoom:
-    """What one node has and what is taken of it. The fields are plain, for the search over nodes reads them often."""
+    """Capacity and free resources of one node. The fields are plain attributes, because the search over nodes reads
+    them often."""
 
     __slots__ = ("allocatable", "cpu", "ephemeral", "memory", "others", "pods")
 
     def __init__(self, allocatable: Mapping[str, int]) -> None:
-        """All is free; `cpu`, `memory`, `ephemeral`, `pods` and `others` are what is left, and may go below 0."""
+        """Everything is free; `cpu`, `memory`, `ephemeral`, `pods` and `others` are the free amounts, and may go below
+        0."""
         self.allocatable = allocatable
         self.cpu = allocatable.get(CPU, 0)
         self.memory = allocatable.get(MEMORY, 0)
         self.ephemeral = allocatable.get(EPHEMERAL_STORAGE, 0)
         self.pods = allocatable.get(PODS, 0)
-        self.others: dict[str, int] = {}  # of those that any pod ever took
+        self.others: dict[str, int] = {}  # only resources that a pod has used
 
     def take(self, asked: Requests, count: int = 1) -> None:
-        """`count` pods take what each requests; a negative number of pods gives it back."""
+        """`count` pods use these requests; a negative number releases them."""
         self.cpu -= count * asked.cpu
         self.memory -= count * asked.memory
         self.ephemeral -= count * asked.ephemeral
@@ -165,12 +168,12 @@ class NodeRoom:
             self.others[name] = self.left(name) - count * amount
 
     def left(self, name: str) -> int:
-        """Of a resource that is counted by its name."""
+        """The free amount of a resource that is counted by name."""
         left = self.others.get(name)
         return self.allocatable.get(name, 0) if left is None else left
 
     def fits(self, asked: Requests) -> bool:
-        """Whether `refusal` is None, in the fewest steps."""
+        """Whether `resources_refusal` is None, but faster."""
         return (
             self.pods > 0
             and (asked.cpu <= self.cpu or not asked.cpu)
@@ -181,9 +184,9 @@ class NodeRoom:
 
 
 def shortages(asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozenset()) -> tuple[Shortage, ...]:
-    """Every resource that does not suffice, the place for a pod aside.
+    """Every resource that is not sufficient, except the number of pods.
 
-    `ignored` are the scheduler's ignoredResources and ignoredResourceGroups (what stands before the slash).
+    `ignored` are the scheduler's ignoredResources and ignoredResourceGroups (the part before the slash).
     """
     asked_and_left = [
         (CPU, asked.cpu, room.cpu),
@@ -204,7 +207,7 @@ def shortages(asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozens
 def resources_refusal(
     asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozenset()
 ) -> SchedulingRefusal | None:
-    """Other pods going helps unless the pod asks for more than the whole node has."""
+    """Resolvable unless the pod requests more than the whole node has."""
     short = shortages(asked, room, ignored)
     if not short and room.pods > 0:
         return None
@@ -213,7 +216,7 @@ def resources_refusal(
     return SchedulingRefusal(SchedulerFilter.NODE_RESOURCES_FIT, reasons, all(s.requested <= s.capacity for s in short))
 
 
-# TaintToleration: taints that forbid, NoSchedule and NoExecute, must be tolerated (plugins/tainttoleration).
+# TaintToleration: the taints NoSchedule and NoExecute must be tolerated (plugins/tainttoleration).
 #
 # The operators Gt and Lt of tolerations are alpha and off in 1.36: such a toleration tolerates nothing.
 
@@ -235,7 +238,7 @@ def taints_refusal(tolerations: Sequence[Toleration], node: Node) -> SchedulingR
     return None if tolerated(tolerations, node) else _TAINTS_REFUSED
 
 
-# NodeUnschedulable: cordoned nodes take no pods but those that tolerate it (plugins/nodeunschedulable).
+# NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon (plugins/nodeunschedulable).
 
 
 _UNSCHEDULABLE_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_UNSCHEDULABLE, ("node(s) were unschedulable",))
@@ -248,11 +251,11 @@ def cordon_refusal(tolerations: Iterable[Toleration], node: Node) -> SchedulingR
     return None if tolerated else _UNSCHEDULABLE_REFUSED
 
 
-# What a node is to a pod whatever else runs there: decided once for each pair of like pods and like nodes.
+# Filters that do not depend on other pods: evaluated once for each pair of equal pods and equal nodes.
 
 
 class NodeFilter:
-    """The filters that look at the node alone, for pods with one demand and one set of tolerations."""
+    """The filters that depend only on the node, for pods with the same requirements and tolerations."""
 
     __slots__ = ("_by_name", "_keys", "_known", "demand", "tolerations")
 

@@ -1,4 +1,4 @@
-"""PodTopologySpread, the constraints that forbid (plugins/podtopologyspread/filtering.go)."""
+"""PodTopologySpread, the constraints with DoNotSchedule (plugins/podtopologyspread/filtering.go)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
 from .refusals import SchedulerFilter, SchedulingRefusal, tolerated
 
-# How many pods of one kind there are in each part of the cluster, kept up to date as pods come and go.
+# Number of pods in each topology domain, kept up to date as pods come and go.
 
 
 class Sizes:
-    """Pods in each place where there are any, with the smallest number at hand: no search to add, remove or ask."""
+    """Pods in each place that has any, with the smallest number: no search to add, remove or read."""
 
     __slots__ = ("_alike", "by_place")
 
     def __init__(self) -> None:
         self.by_place: dict[str, int] = {}
-        self._alike: dict[int, int] = {}  # places that hold so many pods; there are few different numbers
+        self._alike: dict[int, int] = {}  # number of places with that many pods; there are few different numbers
 
     def add(self, place: str, count: int) -> None:
-        """`count` pods more in the place, or fewer."""
+        """Add `count` pods to the place; a negative number removes them."""
         before = self.by_place.get(place, 0)
         after = before + count
         if before:
@@ -39,19 +39,20 @@ class Sizes:
             del self.by_place[place]
 
     def least(self, places: int) -> int:
-        """The smallest number of pods in any of that many places; 0 where one of them has none."""
+        """The smallest number of pods in any of that many places; 0 if one of them has none."""
         return min(self._alike, default=0) if len(self.by_place) >= places else 0
 
 
 class PodGroup:
-    """Pods that a selector picks in some namespaces: those of `namespaces`, and those that `chosen` matches."""
+    """Pods that a selector matches in some namespaces: those of `namespaces`, and those that the namespace selector
+    matches."""
 
     __slots__ = ("_chosen", "_labels", "_names", "_resolved", "namespaces", "selector")
 
     def __init__(
         self, namespaces: frozenset[str], chosen: Selector | None, selector: Selector, known: Mapping[str, Labels]
     ) -> None:
-        """`known` are the labels of every namespace."""
+        """`namespace_labels` are the labels of every namespace."""
         self.namespaces = namespaces
         self.selector = selector
         self._chosen = chosen
@@ -60,12 +61,12 @@ class PodGroup:
 
     @property
     def wide(self) -> bool:
-        """Whether pods of namespaces it does not name may be in it."""
+        """Whether it may include pods of namespaces that it does not name."""
         return self._chosen is not None
 
     @property
     def by_label(self) -> bool:
-        """Whether the labels of a namespace decide."""
+        """Whether it depends on the labels of a namespace."""
         return self._chosen is not None and bool(self._chosen.requirements)
 
     def reaches(self, namespace: str) -> bool:
@@ -82,7 +83,7 @@ class PodGroup:
         return self.reaches(namespace) and self.selector.matches(labels)
 
     def keys(self) -> tuple[tuple[str, str], ...] | None:
-        """Label pairs of which every pod in it has one; None where it demands none."""
+        """Label pairs of which every pod in the group has one; None if it requires none."""
         for each in self.selector.requirements:
             if each.operator == "In":
                 return tuple((each.key, value) for value in each.values)
@@ -100,10 +101,10 @@ _NO_LABEL = SchedulingRefusal(
 
 @frozen
 class SpreadScope:
-    """On which nodes pods count for a constraint, and in what domains.
+    """The nodes whose pods count for a constraint, and their topology domains.
 
     `keys` are the topology keys of all the pod's constraints: a node that lacks one is in no domain. `demand` and
-    `tolerations` are the pod's own where the constraint honours them, else None.
+    `tolerations` are the pod's own if the constraint honors them, else None.
     """
 
     key: str
@@ -135,7 +136,7 @@ class Domains:
             self.nodes_in[value] = self.nodes_in.get(value, 0) + 1
 
     def dismiss(self, name: str) -> None:
-        """The node goes, after its pods; its domain goes with its last node."""
+        """Remove a node after its pods; its domain disappears with its last node."""
         value = self.by_node.pop(name, None)
         if value is not None:
             self.nodes_in[value] -= 1
@@ -144,7 +145,7 @@ class Domains:
 
 
 class DomainCounts:
-    """The pods that one constraint counts, by domain; constraints that count the same share one."""
+    """The pods that one constraint counts, by domain; constraints that count the same pods share one."""
 
     __slots__ = ("domains", "group", "sizes")
 
@@ -154,11 +155,11 @@ class DomainCounts:
         self.sizes = Sizes()
 
     def matches(self, namespace: str, labels: Labels) -> bool:
-        """A selector that picks every pod counts none, as upstream (countPodsMatchSelector)."""
+        """A selector that matches every pod counts none, as upstream (countPodsMatchSelector)."""
         return bool(self.group.selector.requirements) and self.group.matches(namespace, labels)
 
     def count(self, node: Node, count: int) -> None:
-        """`count` of its pods more on the node, or fewer."""
+        """Add `count` pods on the node; a negative number removes them."""
         value = self.domains.by_node.get(node.name)
         if value is not None:
             self.sizes.add(value, count)
@@ -166,7 +167,7 @@ class DomainCounts:
 
 @frozen
 class Limit:
-    """One constraint of a pod over its census; `itself` is 1 where the pod is one of those counted."""
+    """One constraint of a pod, with its counts; `self_count` is 1 if the pod itself is counted."""
 
     census: DomainCounts
     max_skew: int
@@ -175,7 +176,7 @@ class Limit:
 
 
 def selected(constraint: Spread, labels: Labels) -> Selector:
-    """The pods that the constraint of a pod with those labels counts."""
+    """The selector of the pods that the constraint counts, for a pod with those labels."""
     more = tuple(Requirement(key, "In", (labels[key],)) for key in constraint.match_keys if key in labels)
     given = constraint.selector
     return Selector(given.requirements + more, given.valid) if more else given
@@ -197,7 +198,7 @@ def scopes(placement: Placement, tolerations: tuple[Toleration, ...]) -> tuple[S
 
 
 def refusal(limits: Sequence[Limit], labels: Labels) -> SchedulingRefusal | None:
-    """Of a node with those labels."""
+    """The refusal of a node with those labels."""
     for limit in limits:
         census = limit.census
         value = labels.get(census.domains.scope.key)
@@ -210,15 +211,15 @@ def refusal(limits: Sequence[Limit], labels: Labels) -> SchedulingRefusal | None
     return None
 
 
-# Which counts a pod is part of: found by namespace and labels, without trying every selector on every pod.
+# The counts that a pod belongs to: found by namespace and labels, without trying every selector on every pod.
 
 
 class PodCounter(Protocol):
-    """Something that counts pods by where they are."""
+    """A counter of pods by node."""
 
     @property
     def group(self) -> PodGroup:
-        """A group that every pod it counts is in."""
+        """A group that contains every pod it counts."""
 
     def matches(self, namespace: str, labels: Labels) -> bool: ...
 
@@ -242,7 +243,7 @@ _Pair = tuple[str, str]
 
 
 class WatcherIndex(Generic[P]):
-    """All that can be watched, by namespace and by label pair."""
+    """All pod classes, by namespace and by label pair."""
 
     def __init__(self) -> None:
         self._all: list[P] = []
@@ -264,7 +265,7 @@ class WatcherIndex(Generic[P]):
             alike.append(pods)
 
     def counted_by(self, watcher: PodCounter) -> Iterator[P]:
-        """Those that `watcher` counts, each once."""
+        """The classes that `watcher` counts, each once."""
         return (p for p in self._candidates(watcher.group) if watcher.matches(p.namespace, p.labels))
 
     def _candidates(self, group: PodGroup) -> Iterator[P]:
@@ -281,7 +282,7 @@ class WatcherIndex(Generic[P]):
 
 
 class Watchers:
-    """All watchers, by what their pods must have: a namespace (None: several), and a label pair if they demand one."""
+    """All counters, by what their pods must have: a namespace (None: several), and a label pair if they require one."""
 
     def __init__(self) -> None:
         self._by_pair: dict[str | None, dict[_Pair, list[PodCounter]]] = {}
@@ -298,13 +299,13 @@ class Watchers:
                 self._by_pair.setdefault(namespace, {}).setdefault(pair, []).append(watcher)
 
     def of(self, namespace: str, labels: Labels) -> Iterator[PodCounter]:
-        """Those that count a pod with that namespace and those labels, each once."""
+        """The counters that count a pod with that namespace and those labels, each once."""
         for within in (namespace, None):
             candidates = self._rest.get(within, ())
             yield from (w for w in candidates if w.matches(namespace, labels))
             by_pair = self._by_pair.get(within)
             if by_pair is None:
-                continue  # as a rule there are none for several namespaces
+                continue  # usually there are none for several namespaces
             for pair in labels.items():
                 candidates = by_pair.get(pair, ())
                 yield from (w for w in candidates if w.matches(namespace, labels))

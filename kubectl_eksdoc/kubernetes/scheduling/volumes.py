@@ -1,6 +1,7 @@
-"""VolumeBinding and VolumeZone: a pod can only go where its volumes can (plugins/volumebinding, plugins/volumezone).
+"""VolumeBinding and VolumeZone: a pod fits only on nodes that its volumes allow (plugins/volumebinding,
+plugins/volumezone).
 
-Not modelled: whether a claim that waits for its first consumer finds a volume there, a claim that only one pod may
+Not modeled: whether a claim that waits for its first consumer finds a volume on the node, a claim that only one pod may
 use (ReadWriteOncePod). Below: how many volumes a node can attach (plugins/nodevolumelimits).
 """
 
@@ -43,10 +44,10 @@ _UNBOUND = SchedulingRefusal(SchedulerFilter.VOLUME_BINDING, ("pod has unbound i
 
 @frozen
 class Storage:
-    """The claims, volumes and classes of a cluster by their keys; `known` is False where any was not read.
+    """The claims, volumes and classes of a cluster by their keys; `known` is False if any of them was not read.
 
-    `limits` (driver → volumes that can be attached) and `attachments` are by node, each None where it was not read;
-    `limited` are the drivers that any node limits.
+    `limits` (driver → volumes that can be attached) and `attachments` are by node, each None if it was not read;
+    `limited_drivers` are the drivers that any node limits.
     """
 
     claims: Mapping[str, Claim]
@@ -79,7 +80,7 @@ class Storage:
 
     @classmethod
     def observed(cls, cluster: Cluster) -> Storage:
-        """All that was read of a cluster."""
+        """Everything that was read from a cluster."""
         return cls.of(
             cluster.claims,
             cluster.volumes,
@@ -101,7 +102,8 @@ EMPTY = Storage({}, {}, {})
 
 
 class VolumeDemand(NamedTuple):
-    """What a pod's bound volumes ask of a node: each of `terms` and of `zones`; `never` refuses every node."""
+    """The requirements of a pod's bound volumes on a node: each of `terms` and of `zones`; `never` refuses
+    every node."""
 
     terms: tuple[tuple[NodeTerm, ...], ...] = ()
     zones: tuple[tuple[str, frozenset[str]], ...] = ()
@@ -112,7 +114,7 @@ NO_VOLUMES = VolumeDemand()
 
 
 def demand(namespace: str, claims: Sequence[str], storage: Storage) -> VolumeDemand:
-    """Of a pod that uses the claims of those names."""
+    """The requirements of a pod that uses the claims of those names."""
     if not claims:
         return NO_VOLUMES
     terms: list[tuple[NodeTerm, ...]] = []
@@ -136,13 +138,13 @@ def demand(namespace: str, claims: Sequence[str], storage: Storage) -> VolumeDem
 
 
 def zones_of(volume: PersistentVolume) -> list[tuple[str, frozenset[str]]]:
-    """The zones and regions its labels allow; a label with an empty alternative is passed over, as upstream does."""
+    """The zones and regions its labels allow; a label with an empty alternative is skipped, as upstream does."""
     parsed = [(label, frozenset(text.strip() for text in value.split("__"))) for label, value in volume.zone_labels]
     return [(label, allowed) for label, allowed in parsed if "" not in allowed]
 
 
 def unbound(claim: Claim, storage: Storage) -> SchedulingRefusal | None:
-    """Why a claim without a volume holds its pod back (VolumeBinding); None where it waits for the pod to be placed."""
+    """Why a claim without a volume blocks its pod (VolumeBinding); None if it waits until the pod is scheduled."""
     found = storage.classes.get(claim.storage_class)
     return None if found is not None and found.binding_mode == WAITS else _UNBOUND
 
@@ -156,7 +158,7 @@ def refusal(asked: VolumeDemand, node: Node) -> SchedulingRefusal | None:
 
 
 def zone_refusal(asked: VolumeDemand, node: Node) -> SchedulingRefusal | None:
-    """A node without any label of a place is taken to be everywhere."""
+    """A node without any topology label is accepted."""
     if not asked.zones or not any(label in node.labels for label in _PLACES):
         return None
     for label, allowed in asked.zones:
@@ -170,25 +172,25 @@ def _never(by: SchedulerFilter, reason: str) -> VolumeDemand:
     return VolumeDemand(never=SchedulingRefusal(by, (reason,)))
 
 
-# NodeVolumeLimits: a node attaches only so many volumes of each CSI driver (plugins/nodevolumelimits/csi.go).
+# NodeVolumeLimits: a node attaches a limited number of volumes of each CSI driver (plugins/nodevolumelimits/csi.go).
 #
-# The limit is what the driver told in the node's CSINode; without one there is none. A VolumeAttachment that no pod of
-# the node accounts for takes a place as well, and upstream counts it even where a new pod brings that very volume.
+# The limit is what the driver reported in the node's CSINode; without one there is no limit. A VolumeAttachment that
+# belongs to no pod of the node counts as well, and upstream counts it even if a new pod uses that very volume.
 #
-# Not modelled: in-tree volumes of other clouds than AWS; nodes without the driver (VolumeLimitScaling, off in 1.36).
+# Not modeled: in-tree volumes of other clouds than AWS; nodes without the driver (VolumeLimitScaling, off in 1.36).
 
 
 EBS = "ebs.csi.aws.com"
 _MIGRATED = {"kubernetes.io/aws-ebs": EBS}
-"""In-tree plugin → the CSI driver that has its volumes (csi-translation-lib); for good since 1.25."""
+"""In-tree plugin → the CSI driver that handles its volumes (csi-translation-lib); always, since 1.25."""
 
 _FULL = SchedulingRefusal(SchedulerFilter.NODE_VOLUME_LIMITS, ("node(s) exceed max volume count",), resolvable=True)
 
 
 @frozen
 class Attachable:
-    """One volume that takes a place. `handle` is the driver's name for it, or namespace/name of a claim that `waits`
-    for its volume."""
+    """One volume that counts for the limit. `handle` is the driver's name for it, or namespace/name of a claim that is
+    not bound yet (`is_unbound`)."""
 
     driver: str
     handle: str
@@ -197,8 +199,8 @@ class Attachable:
 
 @frozen
 class AttachDemand:
-    """What each pod of a class attaches: `shared` volumes count once for all pods of a node that use them, of `own`
-    (driver, number) every pod has its own."""
+    """The volumes that each pod of a class attaches: `shared` volumes count once for all pods of a node that use them;
+    of `own` (driver, number) every pod has its own."""
 
     shared: tuple[Attachable, ...] = ()
     own: tuple[tuple[str, int], ...] = ()
@@ -223,7 +225,7 @@ class NodeVolumes:
             self._count(volume.driver, 1)
 
     def take(self, asked: AttachDemand, count: int = 1) -> None:
-        """`count` pods come, a negative number of them goes: a volume is there until its last pod has gone."""
+        """Add `count` pods; a negative number removes them. A volume stays attached until its last pod is removed."""
         for volume in asked.shared:
             before = self._users.get(volume, 0)
             if before + count:
@@ -236,11 +238,11 @@ class NodeVolumes:
             self._count(driver, number * count)
 
     def settle(self) -> None:
-        """What is attached for the pods that are here now goes with them."""
+        """Volumes that the current pods use are detached with them."""
         self._unused.difference_update(self._users)
 
     def has_room_for(self, asked: AttachDemand) -> bool:
-        """Only drivers of which the pod adds a volume are looked at: the others may be past their limit."""
+        """Check only the drivers of which the pod adds a volume: the others may be over their limit."""
         if not self.limits:
             return True
         added = Counter(volume.driver for volume in asked.shared if volume not in self._users)
@@ -265,12 +267,12 @@ def attach_refusal(asked: AttachDemand | None, attached: NodeVolumes) -> Schedul
 
 
 def of_node(name: str, storage: Storage, like: str = "") -> NodeVolumes:
-    """What the node of that name has attached; its limits are those of the node called `like`, if one is given."""
+    """The volumes attached to the node of that name; its limits are those of the node called `limits_of`, if given."""
     limits = (storage.limits or {}).get(like or name, {})
     unused = []
     for attachment in (storage.attachments or {}).get(name, ()):
         volume = storage.volumes.get(attachment.volume)
-        # Upstream passes over attachments of in-tree and of inline volumes: their pods count them.
+        # Upstream skips attachments of in-tree and of inline volumes: their pods count them.
         if volume is not None and volume.handle and attachment.attacher and volume.driver not in _MIGRATED:
             unused.append(Attachable(attachment.attacher, volume.handle))
     return NodeVolumes(limits, unused)
@@ -279,8 +281,8 @@ def of_node(name: str, storage: Storage, like: str = "") -> NodeVolumes:
 def attach_demand(
     namespace: str, claims: Sequence[str], disks: Sequence[str], new: Sequence[str], storage: Storage
 ) -> AttachDemand | None:
-    """Of a pod that uses the claims of those names and EBS volumes of those ids, and gets a volume of each driver in
-    `new`; None where it attaches nothing."""
+    """The volumes of a pod that uses the claims of those names and EBS volumes of those IDs, and gets a volume of each
+    of the drivers `new_drivers`; None if it attaches nothing."""
     if not (claims or disks or new):
         return None
     held = (storage.claims.get(f"{namespace}/{name}") for name in claims)
@@ -291,7 +293,7 @@ def attach_demand(
 
 
 def doubts(asked: AttachDemand | None, storage: Storage) -> tuple[str, ...]:
-    """Why it is not certain which nodes can attach it; empty where all that decides was read."""
+    """Why it is not certain which nodes can attach the volumes; empty if everything that decides was read."""
     if asked is None:
         return ()
     if storage.limits is None:
@@ -302,7 +304,7 @@ def doubts(asked: AttachDemand | None, storage: Storage) -> tuple[str, ...]:
 
 
 def made_anew(pod: Pod, storage: Storage) -> tuple[str, ...]:
-    """The drivers of the volumes that are made for the pod's successor, as its own generic ephemeral ones were."""
+    """The drivers of the volumes that are created for the pod's replacement, like its own generic ephemeral volumes."""
     names = [v.detail for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
     held = [storage.claims.get(f"{pod.namespace}/{name}") for name in names]
     drivers = (_provisioner(claim, storage) for claim in held if claim is not None)
@@ -310,7 +312,7 @@ def made_anew(pod: Pod, storage: Storage) -> tuple[str, ...]:
 
 
 def _of_claim(claim: Claim, storage: Storage) -> Attachable | None:
-    """The volume of a claim; a claim without one counts for what its class will provision."""
+    """The volume of a claim; an unbound claim counts as the volume that its class will provision."""
     volume = storage.volumes.get(claim.volume)
     if volume is not None:
         migrated = _MIGRATED.get(volume.driver)
@@ -321,13 +323,13 @@ def _of_claim(claim: Claim, storage: Storage) -> Attachable | None:
 
 
 def _provisioner(claim: Claim, storage: Storage) -> str:
-    """The driver that makes its volume, "" where that cannot be told: such a claim must be bound already."""
+    """The driver that provisions its volume, "" if it is not known: such a claim must be bound already."""
     found = storage.classes.get(claim.storage_class)
     return _MIGRATED.get(found.provisioner, found.provisioner) if found is not None else ""
 
 
 def ebs_volume_id(text: str) -> str:
-    """``vol-1`` of ``aws://zone/vol-1``, "" where none is named (csi-translation-lib, plugins/aws_ebs.go)."""
+    """``vol-1`` of ``aws://zone/vol-1``, "" if it names none (csi-translation-lib, plugins/aws_ebs.go)."""
     if not text.startswith("aws://"):
         return text
     found = text.removeprefix("aws://").partition("/")[2].strip("/")

@@ -1,5 +1,5 @@
-"""``kubectl eksdoc permissions``: what an administrator grants for a command, and whether one has it.
+"""Command line of ``kubectl eksdoc permissions``: what an administrator grants, and whether the user has it.
 
-Belongs here: its flags, how commands are named, where a right of theirs is needed.
-Never here: which rights a command has (that is in cli.rights), roles and policies (that is in permissions).
+Belongs here: its flags, how commands are named, in which namespaces their rights are needed. Never here: the rights of
+a single command (`cli.rights`), roles and policies (`permissions`).
 """

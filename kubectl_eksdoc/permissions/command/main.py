@@ -1,4 +1,4 @@
-"""``kubectl eksdoc permissions``: its flags, and its answer."""
+"""``kubectl eksdoc permissions``: flags, and the answer of the command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.report.text import Look
 
 
-# What was asked of ``permissions``.
+# The request of ``permissions``.
 
 
 PROBE_NAMESPACE = "default"
@@ -57,8 +57,8 @@ JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpe
 
 @frozen
 class PermissionsRequest:
-    """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
-    it."""
+    """`commands`: none for all commands that only read. `opt_ins`: names of opt-ins. `part`: part of the policy, from
+    1; 0 for the complete policy."""
 
     commands: tuple[Invocation, ...]
     places: Places
@@ -71,9 +71,10 @@ class PermissionsRequest:
 
     @staticmethod
     def from_args(args: argparse.Namespace, grown: Grown, around: CommandContext) -> PermissionsRequest:
-        """
+        """The request from the parsed arguments and options.
+
         Raises:
-            UsageError: something is no command, or what was given does not fit together.
+            UsageError: a word is not a command, or flags do not fit together.
         """
         if not around.source.live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
@@ -109,7 +110,7 @@ class PermissionsRequest:
 
     @property
     def given(self) -> dict[str, object]:
-        """By the names of the flags."""
+        """The given options by flag name."""
         return non_empty(
             {
                 "commands": list(self.typed),
@@ -122,12 +123,12 @@ class PermissionsRequest:
 
     @property
     def typed(self) -> tuple[str, ...]:
-        """The commands as a shell takes them."""
+        """The commands, quoted for a shell."""
         return tuple(shell(*each.words) for each in self.commands)
 
     @property
     def more(self) -> tuple[str, ...]:
-        """The words besides the commands by which the same rights are named again."""
+        """The arguments other than the commands that select the same rights."""
         usual = (JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
         namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
         words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
@@ -157,7 +158,7 @@ def subject(text: str) -> RbacSubject:
 
 NAME = "permissions"
 _OF_COMMANDS = ("--filename", "--watch")
-"""Flags of kubectl that commands have themselves."""
+"""Flags of kubectl that some commands define themselves."""
 
 _ABOUT = """\
 Print the permissions that commands of this tool need with their flags, and no more: a ClusterRole, Roles for what is
@@ -181,7 +182,7 @@ Exit codes: 0 printed, or with --check: you have all permissions; 1 some are mis
 
 
 def add_to(commands: Commands) -> None:
-    """Add ``permissions``."""
+    """Add the parser of ``permissions``."""
     parser = add_command(
         commands,
         NAME,
@@ -221,11 +222,12 @@ def add_to(commands: Commands) -> None:
 
 
 def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    """
+    """Print the permissions or the IAM policy, or check the permissions.
+
     Raises:
-        EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
+        EksdocError: the command line is wrong, or with --check the cluster cannot be asked; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    # Imported late: help and usage errors must not load what only an answer needs.
     from ..report import PermissionsReport
 
     request = PermissionsRequest.from_args(args, grown, around)
@@ -269,8 +271,10 @@ _LONGEST = 150
 
 
 def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
-    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two. Roles that grant something
-    else have other names, so that none is applied over another one."""
+    """``eksdoc-reader`` for all commands that only read; ``eksdoc-addon-diff-apply.drain-run`` for two commands.
+
+    Roles with other rights have other names, so that applying one does not overwrite another.
+    """
     names = ".".join(dict.fromkeys(each.slug for each in commands)) or "reader"
     found = "-".join(("eksdoc", names, *(("with", *(each.name for each in opted)) if opted else ())))
     if len(found) <= _LONGEST:
@@ -279,9 +283,10 @@ def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
 
 
 def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, around: CommandContext) -> str:
-    """
+    """The IAM policy, or one part of it, as JSON.
+
     Raises:
-        UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
+        UsageError: no AWS request is needed, or the policy is too long for one document, or has no such part.
     """
     from kubectl_eksdoc.report.encode import to_json
 
@@ -309,11 +314,12 @@ def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, a
     return to_json(parts[max(request.part, 1) - 1], look.ascii)
 
 
-# ``permissions --check``: which of the rights somebody has, by what the cluster says.
+# ``permissions --check``: which of the rights the user has, as the cluster reports it.
 
 
 def checked(request: PermissionsRequest, wanted: WantedPermissions, around: CommandContext) -> CommandAnswer:
-    """
+    """Check which of the permissions the user has.
+
     Raises:
         ClusterError: the cluster cannot be asked; the error says why.
         UsageError: there is no such output format.

@@ -1,4 +1,5 @@
-"""Commands as words of the command line: ``drain run --surge-singles check addon-diff --apply`` are three."""
+"""Commands named on the command line of ``permissions``: ``drain run --surge-singles check addon-diff --apply`` are
+three."""
 
 from __future__ import annotations
 
@@ -33,20 +34,23 @@ _OWN, _CHANGES = "permissions", "changes"
 _NAMELESS = "%(prog)s [flags]"
 """The usage of a command that takes no names."""
 _NARROWING = ("--only", "--gate", "--symptom", "--target", "--without", "--kubeconfig-secret")
-"""Flags by whose values a command reads more or less than without them."""
+"""Flags whose values change how much a command reads."""
 _NO_SLUG = re.compile(r"[^A-Za-z0-9.]+")
 _ALIASES = {"drain rehearse": "rehearse"}
 
 
 Grown = Callable[[tuple[str, ...]], "Parser"]
-"""The parser with the command that the words lead to."""
+"""Returns the parser that contains the command with these words."""
 
 
 @frozen
 class Invocation:
-    """A command with its flags: `words` as they are typed. `names`: under which its rights are registered. `flags`:
-    those with which it needs more (`Right.flag`). `args`: what its own parser made of the words. `narrowed`: what
-    else of them decides which rights it needs."""
+    """A command with its flags.
+
+    `words`: as the user typed them. `names`: the names under which its rights are registered. `flags`: the flags that
+    need more rights (`Right.flag`). `args`: the result of the command's own parser. `narrowed`: other values that
+    decide which rights the command needs.
+    """
 
     words: tuple[str, ...]
     names: tuple[str, ...]
@@ -56,12 +60,12 @@ class Invocation:
 
     @property
     def only_reads(self) -> bool:
-        """A dry run of the client sends no write; one of the server needs the rights of what it tries."""
+        """A client-side dry run sends no write; a server-side dry run needs the rights of the writes."""
         return getattr(self.args, "dry", "") == "client"
 
     @property
     def slug(self) -> str:
-        """Of a role's name: ``drain-run-surge-singles``, ``coredns-lameduck-measure-rollout``,
+        """The part of a role's name: ``drain-run-surge-singles``, ``coredns-lameduck-measure-rollout``,
         ``check-only-kubelet-skew``."""
         names = [
             " ".join(
@@ -77,21 +81,21 @@ class Invocation:
 
 
 def known() -> tuple[str, ...]:
-    """All that have rights of their own, sorted; ``permissions --check`` needs none that must be granted."""
+    """All commands with rights of their own, sorted; ``permissions --check`` needs none."""
     every = {*rights.BY_COMMAND, *rights.ASKED_OF_AWS}
     return tuple(sorted(each for each in every if each.split()[0] != _OWN))
 
 
 def plain(name: str) -> Invocation:
-    """One of `known`, with no other flags."""
+    """One of `registered_commands`, without flags."""
     return Invocation(tuple(name.split()), (name,))
 
 
 def named(words: Sequence[str], grown: Grown) -> tuple[Invocation, ...]:
-    """The commands that `words` name, in their order, each once.
+    """The commands that `words` name, in order, without duplicates.
 
     Raises:
-        UsageError: something is no command, or what follows a command is not what it takes.
+        UsageError: a word is not a command, or what follows a command is not valid for it.
     """
     at, found = 0, []
     while at < len(words):
@@ -111,7 +115,7 @@ def named(words: Sequence[str], grown: Grown) -> tuple[Invocation, ...]:
 
 
 class _Typed:
-    """What follows a command. Mutable: `given` for its parser, and flags `alone`, whose value is left out."""
+    """Reads the arguments of one command. Mutable."""
 
     def __init__(self, base: str, parser: Parser, bare: dict[str, str]) -> None:
         self._base, self._parser, self._bare = base, parser, bare
@@ -119,10 +123,10 @@ class _Typed:
         self._alone: set[str] = set()
 
     def take(self, words: Sequence[str], at: int) -> int:
-        """Up to the next command; where that begins.
+        """Read up to the next command, and return the index where that begins.
 
         Raises:
-            UsageError: a word is neither a command nor what this one takes.
+            UsageError: a word is neither a command nor an argument of this one.
         """
         while at < len(words) and not _begins(words[at:]):
             word, rest = words[at], words[at + 1 :]
@@ -140,7 +144,7 @@ class _Typed:
         return at
 
     def _flag(self, word: str) -> argparse.Action:
-        """Its value may stand in the same word: ``--set=…``, ``-la=b``."""
+        """The flag in `word`, which may contain the value too: ``--set=…``, ``-la=b``."""
         found = self._parser.flag(word.partition("=")[0])
         if found is None and not word.startswith("--"):
             found = self._parser.flag(word[:2])
@@ -149,7 +153,7 @@ class _Typed:
         return found
 
     def _check_name(self, words: Sequence[str]) -> None:
-        """A flag without its dashes changes what is needed, and is no name."""
+        """Reject a flag that was typed without its dashes: it would change the rights, and is not a name."""
         usage, flag = self._parser.usage or "", f"--{words[0]}"
         if usage == _NAMELESS:
             _longest(words)
@@ -160,7 +164,7 @@ class _Typed:
             )
 
     def invocation(self, words: Sequence[str]) -> Invocation:
-        """Raises UsageError: a flag or its value is not understood."""
+        """Raises UsageError: a flag or its value is not valid."""
         path = self._base.split()
         args, extras = self._parser.parse_known_args(spelled_out(self._given, self._bare))
         kinds = {f"{word.partition('/')[0]}/NAME" for word in strays(extras, self._parser)}
@@ -173,7 +177,7 @@ class _Typed:
         return replace(made, narrowed=(*narrowed, "dry-run")) if made.only_reads else made
 
     def _said(self, args: argparse.Namespace, flag: str) -> str:
-        """Its value in words that a name may have, always in the same order."""
+        """The flag's value, in characters that a name may have, in a fixed order."""
         action = self._parser.flag(flag)
         given = getattr(args, action.dest, "") if action else ""
         if isinstance(given, (str, Version)):
@@ -181,7 +185,7 @@ class _Typed:
         return " ".join(sorted({word for each in given for word in ([each] if isinstance(each, str) else each)}))
 
     def _has(self, args: argparse.Namespace, flag: str) -> bool:
-        """Whether it is given; with ``=``, with that value."""
+        """Whether the flag is given; for ``--flag=value``, with that value."""
         long, _, value = flag.partition("=")
         action = self._parser.flag(long)
         if action is None:
@@ -191,9 +195,10 @@ class _Typed:
 
 
 def _longest(words: Sequence[str]) -> str:
-    """
+    """The longest command name with which `words` begin.
+
     Raises:
-        UsageError: no command begins so.
+        UsageError: the words do not begin with a command.
     """
     for count in (2, 1):
         name = " ".join(words[:count])
@@ -217,7 +222,8 @@ def _begins(words: Sequence[str]) -> bool:
 
 
 def next_words(words: Sequence[str]) -> tuple[str, ...]:
-    """What may be behind `words`: the rest of a command of which the first word is there, else the first of any."""
+    """Possible words after `words`: the second word of a command whose first word is the last one, or else the first
+    word of any command."""
     under = [each.partition(" ")[2] for each in _bases() if words and each.startswith(f"{words[-1]} ")]
     return tuple(dict.fromkeys(sorted(under or [each.split()[0] for each in _bases()])))
 
@@ -230,7 +236,7 @@ def _listed(names: Iterable[str]) -> str:
     return f"Commands: {', '.join(names)}"
 
 
-# The registered rights of commands, each where it is needed.
+# The registered rights of commands, in the namespaces where they are needed.
 
 
 _COMPLETION = "completion"
@@ -238,14 +244,14 @@ _READING_VERBS = ("get", "list", "watch")
 
 
 def reading() -> tuple[Invocation, ...]:
-    """The commands that change nothing, neither in the cluster nor in AWS, sorted. Completion is none that answers: it
-    offers what these may list."""
+    """The commands that change nothing in the cluster and in AWS, sorted, without ``completion``, which only lists what
+    these may list."""
     every = map(plain, known())
     return tuple(each for each in every if each.names != (_COMPLETION,) and not wanted([each], Places()).changes)
 
 
 def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
-    """What actions of these may need besides, in sentences."""
+    """What the IAM actions of `commands` may need in addition, in sentences."""
     questions = (question for each in commands for name in each.names for question in _of_aws(each, name))
     return tuple(asked.DOUBTS[question] for question in dict.fromkeys(questions) if question in asked.DOUBTS)
 
@@ -259,7 +265,7 @@ _ELSEWHERE = " Journals of runs need not be there: --journal-namespace NAME, her
 
 
 def cautions(found: WantedPermissions) -> tuple[str, ...]:
-    """What a right that is no opt-in allows besides, in sentences."""
+    """What a right that is not an opt-in allows in addition, in sentences."""
     of = next((each for each in found.needed if each.permission == _MAPS_ROLES), None)
     if of is None:
         return ()
@@ -319,7 +325,7 @@ def _of_aws(command: Invocation, name: str) -> tuple[AwsOperation, ...]:
 
 
 def _chooses(command: Invocation) -> bool:
-    """Whether it is a ``check`` that looks at less, or further, than without its flags, or elsewhere."""
+    """Whether it is a ``check`` with flags that make it read less, more, or another cluster."""
     flags = ("only", "area", "gate", "symptom", "target", "without", "kubeconfig_secret")
     return command.words[0] == "check" and any(getattr(command.args, each, None) for each in flags)
 

@@ -1,7 +1,8 @@
-"""The published JSON Schemas, one per kind of result, and `common.json` with what they share. `make docs` writes them.
+"""Published JSON Schemas: one for each kind of result, and `common.json` with their shared definitions. `make docs`
+writes them.
 
-Belongs here: `<Kind>.json`, and how to load one.
-Never here: making a schema (tools.schemas) or a result, checking one (tests do that).
+Belongs here: `<Kind>.json`, and a function to load one.
+Never here: generating a schema (tools.schemas) or a result; validation (tests do that).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ KINDS = frozenset(path.name[: -len(".json")] for path in _FILES.iterdir() if pat
 
 
 def load(kind: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of results of `kind`, with common.json in its $defs: it needs no other file.
+    """The JSON Schema (2020-12) of results of `kind`, with the definitions of common.json in its $defs: it needs no
+    other file.
 
     Raises:
         KeyError: there is no result of that kind.

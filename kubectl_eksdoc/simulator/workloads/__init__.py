@@ -1,5 +1,5 @@
-"""The controllers of kube-controller-manager that make, replace and remove what runs, on documents in virtual time.
+"""The controllers of kube-controller-manager that create, replace and remove objects, in virtual time.
 
-Belongs here: one file for each controller, and what several of them share (owning, templates, pods, revisions).
-Never here: the API server, the scheduler, kubelets, budgets; and anything that decides what should be drained.
+Belongs here: one file for each controller, and their shared parts (ownership, templates, pods, revisions).
+Never here: the API server, the scheduler, kubelets, budgets; and decisions about drains.
 """

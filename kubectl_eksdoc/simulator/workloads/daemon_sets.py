@@ -1,7 +1,7 @@
-"""The daemon set controller: one pod on every node that the template's demands and tolerations allow.
+"""The daemon set controller: one pod on every node that the template's node demands and tolerations allow.
 
-Source: pkg/controller/daemon/daemon_controller.go, Kubernetes v1.36. A pod that failed is made again at once:
-upstream's delay between attempts is left out, and so is maxSurge: such an update takes one node after the other.
+Source: pkg/controller/daemon/daemon_controller.go, Kubernetes v1.36. A failed pod is recreated at once: upstream's
+delay between attempts is left out, and so is maxSurge: such an update takes one node after the other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .owning import (
 from .replica_sets import scaled
 from .taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 
-# On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
+# The nodes of a DaemonSet's pods, and how a pod names its node.
 #
 # Source: pkg/controller/daemon/daemon_controller.go (NodeShouldRunDaemonPod, predicates),
 # pkg/controller/daemon/util/daemonset_util.go (AddOrUpdateDaemonPodTolerations,
@@ -51,14 +51,14 @@ _ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
 
 
 class _Place(NamedTuple):
-    """`wanted`: a pod must be there; `kept`: one that is there may stay."""
+    """`is_wanted`: a pod must run there; `is_kept`: an existing pod may stay."""
 
     wanted: bool
     kept: bool
 
 
 class _Demand:
-    """Of a template. Mutable: it remembers what it decided, by the node's name."""
+    """The node demands of a template. Mutable: it caches its decisions by the node's name."""
 
     def __init__(self, template: Doc) -> None:
         spec: Doc = template.get("spec") or {}
@@ -84,7 +84,7 @@ class _Demand:
 
 
 def added_tolerations(spec: Doc) -> list[Doc]:
-    """Those that every pod of a DaemonSet gets besides its own."""
+    """The tolerations that every DaemonSet pod gets in addition to its own."""
     held = spec.get("tolerations") or ()
     wanted = (*_TOLERATED, _ON_HOST_NETWORK) if spec.get("hostNetwork") else _TOLERATED
     made: list[Doc] = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
@@ -92,13 +92,13 @@ def added_tolerations(spec: Doc) -> list[Doc]:
 
 
 def for_node(spec: Doc, node: str) -> Doc:
-    """`spec` with a node affinity that lets the scheduler take only `node`; its own required terms are replaced."""
+    """`spec` with a node affinity that allows only `node`; its own required terms are replaced."""
     fields = [{"key": NODE_NAME_FIELD, "operator": "In", "values": [node]}]
     return with_value(spec, ("affinity", NODE_AFFINITY, REQUIRED), {NODE_TERMS: [{"matchFields": fields}]})
 
 
 def target_of(pod: StoredItem) -> str:
-    """The node that the pod is on, or is for; "" where it does not say."""
+    """The node that the pod is on, or is for; "" where it names none."""
     if pod.node:
         return pod.node
     for term in at(pod.spec, "affinity", NODE_AFFINITY, REQUIRED, NODE_TERMS) or ():
@@ -119,7 +119,7 @@ GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 @frozen
 class _Rollout:
-    """`most_away` is maxUnavailable as a count, of nodes that want a pod."""
+    """One step of a rolling update. `max_unavailable`: as a number of nodes that want a pod."""
 
     hash: str
     generation: str
@@ -134,14 +134,14 @@ class _Rollout:
         return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
 
     def gone(self, by_node: Mapping[str, Sequence[StoredItem]]) -> list[StoredItem]:
-        """Old pods that go first, their nodes being without one for a while."""
+        """Old pods to delete first, which leave their nodes without one for a while."""
         away = 0
         ailing: list[StoredItem] = []
         candidates: list[StoredItem] = []
         for own in by_node.values():
             new, old = self._split(own)
             if len(new) + len(old) != 1:
-                away += 1  # none, or one too many: it is seen to elsewhere
+                away += 1  # none, or one too many: another step handles it
             elif new:
                 away += not self._available(new[0])
             elif self._available(old[0]):
@@ -160,7 +160,7 @@ class _Rollout:
 
 
 def rollout_of(owner: StoredItem, hash_: str, nodes: int, now: datetime) -> _Rollout:
-    """`nodes`: how many want a pod."""
+    """`node_count`: how many nodes want a pod."""
     rolling: Doc = at(owner.spec, "updateStrategy", "rollingUpdate") or {}
     away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
     return _Rollout(
@@ -179,7 +179,7 @@ _ByNode = Mapping[str, list[StoredItem]]
 
 
 class DaemonSets(ObjectController):
-    """A `Controller`; keys are those of DaemonSets."""
+    """A `Controller` whose keys are those of DaemonSets."""
 
     resources = (DAEMON_SETS, PODS, NODES)
 
@@ -218,7 +218,7 @@ class DaemonSets(ObjectController):
         return self._demands.of(item.template).place(node)
 
     def _concerned(self, change: StoreChange) -> Iterable[Key]:
-        """Sets for which the node is another place than before."""
+        """DaemonSets whose decision about the node has changed."""
         for item in self._registry.store.list(DAEMON_SETS):
             before = change.before
             if change.what is StoreChangeKind.MODIFIED and before is not None:
@@ -228,7 +228,7 @@ class DaemonSets(ObjectController):
             yield item.key
 
     def _manage(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> None:
-        """One pod where one belongs, none elsewhere."""
+        """One pod on each wanted node, none elsewhere."""
         missing: list[str] = []
         gone: list[StoredItem] = []
         names = set()
@@ -248,7 +248,7 @@ class DaemonSets(ObjectController):
         self._sync(item, [pod for pod in gone if not pod.leaving], missing, rollout)
 
     def _update(self, item: StoredItem, rollout: _Rollout) -> None:
-        """One step of a rolling update, from what there is now."""
+        """One step of a rolling update, from the current pods."""
         by_node = _by_node(self._index.controlled(item.uid, PODS))
         wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._place(item, node).wanted]
         if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
@@ -272,7 +272,7 @@ class DaemonSets(ObjectController):
         return {**made, "spec": for_node(pod["spec"], node)}
 
     def _counted(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> float | None:
-        """Write the status as of these pods; in how many seconds it changes by itself."""
+        """Write the status from these pods; returns the seconds until it changes by itself."""
         wanted = there = misplaced = ready = available = updated = 0
         soon: list[float] = []
         for node in nodes:
@@ -319,13 +319,13 @@ def _by_node(own: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
 
 
 def _surplus(there: list[StoredItem]) -> list[StoredItem]:
-    """Pods that ended, and all but the oldest."""
+    """Finished pods, and all but the oldest of the others."""
     ended = [pod for pod in there if pod.finished]
     return ended + _oldest_first([pod for pod in there if not pod.finished and not pod.leaving])[1:]
 
 
 def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:
-    """Those that are assigned to a node before the others (podByCreationTimestampAndPhase)."""
+    """Pods that are assigned to a node come before the others (podByCreationTimestampAndPhase)."""
     return sorted(
         own,
         key=lambda pod: (
@@ -341,7 +341,7 @@ def _strategy(item: StoredItem) -> str:
 
 
 def _known_hash(item: StoredItem, own: Iterable[StoredItem]) -> str:
-    """By which the controller that was here before called the template: that of pods of the same generation."""
+    """The hash that the real controller gave the template: that of pods of the same generation."""
     generation = item.annotations.get(GENERATION_ANNOTATION)
     for pod in own:
         labels = pod.labels

@@ -1,4 +1,4 @@
-"""The deployment controller: a ReplicaSet for each template, the new one growing as the old ones shrink.
+"""The deployment controller: a ReplicaSet for each template; the new one is scaled up, the old ones down.
 
 Source: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate,progress}.go, Kubernetes v1.36.
 """
@@ -27,14 +27,14 @@ from .owning import (
 )
 from .replica_sets import REPLICA_SETS, scaled
 
-# How large each ReplicaSet of a Deployment is to be: rolling updates step by step.
+# Sizes of a Deployment's ReplicaSets: rolling updates step by step.
 
 
 Sizes = list[tuple[StoredItem, int]]
 
 
 class RolloutLimits(NamedTuple):
-    """`replicas` that are wanted; pods beyond them (`surge`) and away from them (`away`) while it rolls."""
+    """`replicas`: the desired ones; `max_surge` and `max_unavailable`: pods above and below them during a rollout."""
 
     replicas: int
     surge: int
@@ -47,7 +47,7 @@ class RolloutLimits(NamedTuple):
 
 
 def limits_of(deployment: StoredItem) -> RolloutLimits:
-    """With surge rounded up, unavailable down, and one unavailable where both would be none."""
+    """With surge rounded up, unavailable rounded down, and one unavailable where both would be none."""
     replicas = deployment.replicas
     strategy: Doc = deployment.spec.get("strategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
@@ -66,7 +66,7 @@ def counted(item: StoredItem, what: str) -> int:
 
 
 def first_size(limits: RolloutLimits, size: int, total: int) -> int:
-    """Of the new ReplicaSet that has `size`, with `total` in all: as large as the surge allows."""
+    """The size of the new ReplicaSet that has `size`, with `total` pods in all: as large as the surge allows."""
     if not limits.rolling:
         return limits.replicas
     if total >= limits.most:
@@ -75,7 +75,7 @@ def first_size(limits: RolloutLimits, size: int, total: int) -> int:
 
 
 def rolled(limits: RolloutLimits, new: StoredItem, old: Sequence[StoredItem]) -> Sizes:
-    """The next step of a rolling update: the new one grows first, then the old ones shrink."""
+    """The next step of a rolling update: the new ReplicaSet is scaled up first, then the old ones down."""
     size = new.replicas
     active = [item for item in old if item.replicas]
     total = size + sum(item.replicas for item in active)
@@ -89,7 +89,7 @@ def rolled(limits: RolloutLimits, new: StoredItem, old: Sequence[StoredItem]) ->
 
 
 def _shrunk(limits: RolloutLimits, new: StoredItem, active: Sequence[StoredItem], room: int) -> Sizes:
-    """Old ones lose what is not available, the oldest first, then what need not be available."""
+    """Old ReplicaSets lose unavailable pods, the oldest first, then pods that need not be available."""
     by_age = sorted(active, key=_made)
     sizes = {item: item.replicas for item in by_age}
     for item in by_age:
@@ -109,7 +109,7 @@ def _made(item: StoredItem) -> tuple[str, str]:
     return item.created, item.key[1]
 
 
-# The ReplicaSets of a Deployment: which is that of the template as it is now, its revision, and those that are spare.
+# The ReplicaSets of a Deployment: the one of the current template, its revision, and old revisions to delete.
 #
 # Source: pkg/controller/deployment/sync.go (getNewReplicaSet, cleanupDeployment),
 # pkg/controller/deployment/util/deployment_util.go (FindNewReplicaSet, SetNewReplicaSetAnnotations), Kubernetes v1.36.
@@ -128,7 +128,7 @@ _KEPT = 10
 
 
 class Generations:
-    """Finds, makes and deletes them."""
+    """Finds, creates and deletes the ReplicaSets of a Deployment."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -137,7 +137,7 @@ class Generations:
     def told_apart(
         self, deployment: StoredItem, own: Sequence[StoredItem]
     ) -> tuple[StoredItem | None, list[StoredItem]]:
-        """That of the template as it is, the oldest if there are several, and the others."""
+        """The ReplicaSet of the current template, the oldest if there are several, and the others."""
         text = self._texts.of(deployment.template)
         by_age = sorted(own, key=_made)
         new = next((item for item in by_age if self._texts.of(item.template) == text), None)
@@ -157,10 +157,10 @@ class Generations:
         return new if doc is new.doc else self._registry.update(new, doc)
 
     def create(self, deployment: StoredItem, old: Sequence[StoredItem], limits: RolloutLimits) -> StoredItem:
-        """The ReplicaSet of the template.
+        """Create the ReplicaSet of the template.
 
         Raises:
-            Refusal: it could not be made; one of its name may have to go first.
+            ApiRefusal: it could not be created; one of its name may have to be deleted first.
         """
         template = deployment.template
         hash_ = hash_of(template)
@@ -184,7 +184,7 @@ class Generations:
         return self._registry.create(REPLICA_SETS, doc, deployment.key[0])
 
     def clean_up(self, deployment: StoredItem, old: Sequence[StoredItem]) -> None:
-        """Delete the oldest revisions beyond as many as are to be kept, if nothing of them runs."""
+        """Delete the oldest revisions beyond the history limit, if they have no pods."""
         limit = deployment.spec.get("revisionHistoryLimit")
         there = [item for item in old if not item.leaving]
         spare = len(there) - (_KEPT if limit is None else int(limit))
@@ -222,7 +222,7 @@ _NO_DEADLINE = 2**31 - 1
 def status_of(
     deployment: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits, now: str
 ) -> Doc:
-    """Counts, and whether enough is available; other conditions as they are."""
+    """Counts, and whether enough pods are available; other conditions are kept."""
     every = [*old, *((new,) if new is not None else ())]
     available = _sum(every, "availableReplicas")
     counts = {
@@ -242,7 +242,7 @@ def status_of(
 
 
 def with_progress(deployment: StoredItem, status: Doc, new: StoredItem | None, now: datetime, text: str) -> Doc:
-    """`status` with what it says of the rollout; `text` is `now` as metadata has times."""
+    """`status` with the condition Progressing; `text` is `now` as in metadata."""
     held = deployment.condition(PROGRESSING)
     conditions: list[Doc] = status["conditions"]
     deadline_s = deadline_of(deployment)
@@ -254,7 +254,8 @@ def with_progress(deployment: StoredItem, status: Doc, new: StoredItem | None, n
 
 
 def with_condition(held: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
-    """`held` with `new` at its end, unless it says the same already; the transition's time changes with the status."""
+    """`conditions` with `new_condition` at the end, unless an equal one is there; the transition time changes with the
+    status."""
     listed = list(held)
     same = next((each for each in listed if each["type"] == new["type"]), None)
     if same is not None and (same["status"], same.get("reason")) == (new["status"], new.get("reason")):
@@ -269,26 +270,26 @@ def progressing(status: str, reason: str, message: str) -> Doc:
 
 
 def deadline_of(deployment: StoredItem) -> int | None:
-    """None for a Deployment whose progress is not judged."""
+    """None for a Deployment without a progress deadline."""
     given = deployment.spec.get("progressDeadlineSeconds")
     return None if given is None or int(given) == _NO_DEADLINE else int(given)
 
 
 def complete(deployment: StoredItem, status: Doc) -> bool:
-    """`status` is of this generation, as `status_of` makes it."""
+    """`status` must be of this generation, as from `deployment_status`."""
     replicas = deployment.replicas
     counts = [int(status.get(what) or 0) for what in ("updatedReplicas", "replicas", "availableReplicas")]
     return counts == [replicas] * 3
 
 
 def looked_at_again_s(deployment: StoredItem, status: Doc, now: datetime) -> float | None:
-    """When it must be looked at to see whether it has taken too long."""
+    """Seconds until it must be reconciled again to see whether it has timed out."""
     deadline_s = deadline_of(deployment)
     held = next((each for each in status["conditions"] if each["type"] == PROGRESSING), None)
     if held is None or deadline_s is None or complete(deployment, status) or held.get("reason") == TIMED_OUT:
         return None
     if held.get("reason") == NEW_AVAILABLE:
-        return None  # it never times out from there
+        return None  # it never times out after that
     return max(0.0, (moment(held["lastUpdateTime"]) - now).total_seconds() + deadline_s) + 1
 
 
@@ -301,7 +302,7 @@ def _availability(available: int, limits: RolloutLimits) -> Doc:
 
 
 def _over(status: Doc, held: Doc | None) -> bool:
-    """Whether the latest rollout has been completed: what changes after that is no progress."""
+    """Whether the latest rollout is complete: later changes are no progress."""
     counts = status.get("replicas", 0) == status.get("updatedReplicas", 0)
     return counts and held is not None and held.get("reason") == NEW_AVAILABLE
 
@@ -353,7 +354,7 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 
 
 class Deployments(ObjectController):
-    """A `Controller`; keys are those of Deployments."""
+    """A `Controller` whose keys are those of Deployments."""
 
     resources = (DEPLOYMENTS, REPLICA_SETS, PODS)
 
@@ -384,7 +385,7 @@ class Deployments(ObjectController):
         return self._recreate(item, new, old, limits)
 
     def _waiting_for(self, change: StoreChange) -> Iterable[Key]:
-        """Deployments that begin anew only when their last pod is gone."""
+        """Deployments with the strategy Recreate, which create pods only after the last old one is gone."""
         for namespace, name in keys_of_owner(change, kinds.REPLICA_SETS):
             parent = self._registry.find(REPLICA_SETS, (namespace, name))
             owner = parent.controller if parent is not None else None
@@ -394,7 +395,7 @@ class Deployments(ObjectController):
                     yield held.key
 
     def _scale(self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits) -> None:
-        """While it is paused the size of the only ReplicaSet with pods may change, and no new one is made."""
+        """While it is paused, the size of its only ReplicaSet with pods may change, and no new one is created."""
         every = [*old, *((new,) if new is not None else ())]
         active = [each for each in every if each.replicas] or every[-1:]
         sizes = [(active[0], limits.replicas)] if len(active) == 1 else []
@@ -414,7 +415,7 @@ class Deployments(ObjectController):
     def _recreate(
         self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
     ) -> float | None:
-        """The old pods must be gone before the new ones are made."""
+        """The old pods must be gone before new ones are created."""
         running = [each for each in old if each.replicas]
         if running:
             new, old = self._resized([(each, 0) for each in running], new, old)
@@ -433,7 +434,7 @@ class Deployments(ObjectController):
     def _latest(
         self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
     ) -> tuple[StoredItem, StoredItem]:
-        """The deployment and the ReplicaSet of its template, made if it is missing."""
+        """The deployment and the ReplicaSet of its template, created if it is missing."""
         if new is not None:
             new = self._generations.synced(item, new, old)
             return self._revised(item, new), new
@@ -450,7 +451,7 @@ class Deployments(ObjectController):
     def _resized(
         self, sizes: Sizes, new: StoredItem | None, old: Sequence[StoredItem]
     ) -> tuple[StoredItem | None, list[StoredItem]]:
-        """Both as they are after that."""
+        """The ReplicaSets after the change of sizes."""
         written = {
             each.uid: self._registry.put(each, ("spec", "replicas"), size)
             for each, size in sizes
@@ -459,7 +460,7 @@ class Deployments(ObjectController):
         return written.get(new.uid, new) if new is not None else None, [written.get(each.uid, each) for each in old]
 
     def _revised(self, item: StoredItem, new: StoredItem) -> StoredItem:
-        """With the revision of its newest ReplicaSet."""
+        """The deployment with the revision of its newest ReplicaSet."""
         revision = new.annotations.get(REVISION)
         if revision is None or item.annotations.get(REVISION) == revision:
             return item

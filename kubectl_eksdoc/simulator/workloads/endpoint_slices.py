@@ -1,7 +1,7 @@
-"""The endpoint slice controller: the pods behind each Service that has a selector.
+"""The endpoint slice controller: the pods of each Service that has a selector.
 
 Source: pkg/controller/endpointslice/endpointslice_controller.go, staging/src/k8s.io/endpointslice/reconciler.go,
-Kubernetes v1.36. The annotation with the time of the last change says when the slice was written.
+Kubernetes v1.36. The annotation with the time of the last change has the time at which the slice was written.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ..registry import Registry
 from ..store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
 from .owning import Index, ObjectController, keys_of_owner, reference_to
 
-# Endpoints of a Service: what one says of a pod, and the ports it is reached at.
+# Endpoints of a Service: their fields from the pod, and their ports.
 #
 # Source: staging/src/k8s.io/endpointslice/{utils,reconciler}.go (podToEndpoint, getEndpointPorts),
-# endpointslice/util/controller_utils.go (ShouldPodBeInEndpoints, FindPort), Kubernetes v1.36.
-# Hints of topology-aware routing are left out.
+# endpointslice/util/controller_utils.go (ShouldPodBeInEndpoints, FindPort), Kubernetes v1.36. Hints of topology-aware
+# routing are left out.
 
 
 ZONE = "topology.kubernetes.io/zone"
 
 
 def addresses(pod: StoredItem, family: str) -> list[str]:
-    """Those of the family; of a pod that has ended none."""
+    """The pod's addresses of that family; none for a finished pod."""
     if pod.finished:
         return []
     status = pod.status
@@ -39,7 +39,7 @@ def addresses(pod: StoredItem, family: str) -> list[str]:
 
 
 def endpoint(pod: StoredItem, service: StoredItem, found: list[str], zone: str | None) -> Doc:
-    """The endpoint of a pod; terminating ones serve as long as they are ready."""
+    """The endpoint of a pod; terminating pods are serving as long as they are ready."""
     serving, terminating = pod.ready, pod.leaving
     ready = bool(service.spec.get("publishNotReadyAddresses")) or (serving and not terminating)
     made: Doc = {
@@ -58,7 +58,7 @@ def endpoint(pod: StoredItem, service: StoredItem, found: list[str], zone: str |
 
 
 def ports(service: StoredItem, pod: StoredItem) -> list[Doc]:
-    """Ports of the pod behind those of the service; one whose name the pod does not have is left out."""
+    """The pod's ports for those of the service; a named port that the pod does not have is left out."""
     made = []
     for each in service.spec.get("ports") or ():
         protocol = each.get("protocol") or "TCP"
@@ -91,18 +91,18 @@ def _named(pod: StoredItem) -> Iterable[tuple[str, str, int]]:
             yield each.get("name", ""), each.get("protocol") or "TCP", int(each["containerPort"])
 
 
-# How endpoints are spread over slices: each stays where it is.
+# Distribution of endpoints over slices: each stays in its slice.
 #
-# Source: staging/src/k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, finalize), Kubernetes v1.36; which of
-# several slices with room gets a new endpoint is not weighed.
+# Source: staging/src/k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, finalize), Kubernetes v1.36; the
+# choice among several slices with room for a new endpoint is not modelled.
 
 MOST = 100
 """Endpoints in one slice (--max-endpoints-per-slice)."""
 
 
 def spread(slices: Sequence[StoredItem], wanted: Mapping[str, Doc]) -> tuple[dict[StoredItem, list[Doc]], list[Doc]]:
-    """Endpoints of each slice as they are to be, and those that find no room; `wanted` by the pod's UID, `slices` are
-    those of the same ports."""
+    """The desired endpoints of each slice, and those without room; `desired` by the pod's UID, `slices` are those with
+    the same ports."""
     left = dict(wanted)
     kept: dict[StoredItem, list[Doc]] = {}
     for item in slices:
@@ -116,7 +116,7 @@ def spread(slices: Sequence[StoredItem], wanted: Mapping[str, Doc]) -> tuple[dic
     return kept, more
 
 
-# Which Services select a pod, without looking at all of them.
+# Services that select a pod, found without a scan of all Services.
 #
 # Source: staging/src/k8s.io/endpointslice/util/controller_utils.go (GetServicesToUpdateOnPodChange), Kubernetes v1.36.
 
@@ -132,7 +132,7 @@ class Memberships:
         self._by_pair: dict[_Pair, dict[Key, None]] = defaultdict(dict)
 
     def note(self, change: StoreChange) -> None:
-        """A Service came, changed or went."""
+        """A Service was added, changed or deleted."""
         key = change.key
         before = self._selectors.pop(key, None)
         if before:
@@ -143,7 +143,7 @@ class Memberships:
             self._by_pair[_pair(key, selector)][key] = None
 
     def of(self, pod: StoredItem) -> list[Key]:
-        """The Services that select it."""
+        """The Services that select the pod."""
         labels = pod.labels
         return [
             key
@@ -153,7 +153,7 @@ class Memberships:
         ]
 
     def concerned(self, change: StoreChange) -> Iterable[Key]:
-        """Those whose endpoints may change with the pod."""
+        """The Services whose endpoints may change with the pod."""
         if change.before is None or change.gone:
             return self.of(change.item)
         if _seen(change.before) == _seen(change.item):
@@ -166,7 +166,7 @@ def _pair(key: Key, selector: dict[str, str]) -> _Pair:
 
 
 def _seen(pod: StoredItem) -> tuple[object, ...]:
-    """All of a pod that its endpoints show."""
+    """All fields of a pod that its endpoints show."""
     status = pod.status
     ips = status.get("podIPs") or status.get("podIP")
     shown = (ips, pod.labels, pod.node, pod.spec.get("hostname"))
@@ -184,12 +184,12 @@ _PORT = ("name", "protocol", "port", "appProtocol")
 
 
 _Look = tuple[_Ports, list[Doc], Doc | None]
-"""Of a pod for a service: its ports, hashable and as they are listed, and its endpoint; None: it has no address."""
+"""A pod in a service: its ports, hashable and as listed, and its endpoint (None: it has no address)."""
 _MOST_LOOKS = 50_000
 
 
 class EndpointSlices(ObjectController):
-    """A `Controller`; keys are those of Services."""
+    """A `Controller` whose keys are those of Services."""
 
     resources = (SERVICES, PODS, NODES, SLICES)
 
@@ -223,7 +223,7 @@ class EndpointSlices(ObjectController):
         held = [item for item in self._index.controlled(service.uid, SLICES) if not item.leaving and _managed(item)]
         families = spec.get("ipFamilies") or ["IPv4"]
         own = list(self._index.labelled(service.key[0], selector))
-        self._writing = True  # it need not look again at what it wrote itself
+        self._writing = True  # it need not reconcile after its own writes
         try:
             for family in families:
                 self._reconcile_family(service, family, own, [item for item in held if _family(item) == family])
@@ -242,7 +242,7 @@ class EndpointSlices(ObjectController):
             node = self._registry.find(NODES, ("", pod.node))
             ports, listed, made = self._look(pod, service, family, _zone(node) if node is not None else None)
             if made is None or (node is None and self._index.held(NODES)):
-                continue  # without an address, or its node is gone, and so will it be
+                continue  # without an address, or its node is gone and the pod soon will be
             order.setdefault(ports, listed)
             wanted.setdefault(ports, {})[pod.uid] = made
         by_ports: dict[_Ports, list[StoredItem]] = {}
@@ -261,7 +261,7 @@ class EndpointSlices(ObjectController):
                     spare.append(item)
             new += [(more[at : at + MOST], order[ports]) for at in range(0, len(more), MOST)]
         for endpoints, listed in new if stays or new else [([], [])]:
-            if spare:  # one that would go is used again
+            if spare:  # reuse a slice that would be deleted
                 self._write(spare.pop(0), service, endpoints, listed)
             else:
                 self._registry.create(SLICES, self._made(service, family, endpoints, listed), service.key[0])
@@ -299,7 +299,7 @@ def _look(pod: StoredItem, service: StoredItem, family: str, zone: str | None) -
 
 
 def _labels(service: StoredItem) -> dict[str, str]:
-    """Those of the service, and by whom the slice is kept and for whom."""
+    """The labels of the service, and those of the slice's manager and service."""
     kept = {key: value for key, value in service.labels.items() if key not in (MANAGED_BY, SERVICE_NAME)}
     kept.pop(HEADLESS, None)
     if service.spec.get("clusterIP") == "None":
@@ -320,6 +320,6 @@ def _zone(node: StoredItem) -> str | None:
 
 
 def _frozen(ports: Iterable[Doc] | None) -> _Ports:
-    """Of the fields that a port has: others may be anything."""
+    """Only known fields of ports: others may have any value."""
     each_of = (each or {} for each in ports or ())
     return tuple(sorted(tuple((name, each[name]) for name in _PORT if each.get(name) is not None) for each in each_of))

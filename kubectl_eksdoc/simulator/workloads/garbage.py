@@ -1,7 +1,7 @@
-"""The garbage collector: what all its owners have left goes, too, in the background, in the foreground or not at all.
+"""The garbage collector: deletes objects without owners, in the background or the foreground, or orphans them.
 
-An owner of a kind that is not known, or of which no object was ever seen, is never taken for gone: where a kind was
-not read, its absence says nothing.
+An owner of an unknown kind, or of a kind without any object, never counts as missing: where a kind was not read, the
+absence of its objects proves nothing.
 Source: pkg/controller/garbagecollector/{garbagecollector,graph_builder}.go, Kubernetes v1.36.
 """
 
@@ -32,7 +32,7 @@ _OWNERS = ("metadata", "ownerReferences")
 
 
 class Garbage(ObjectController):
-    """A `Controller`; keys are ("", UID). It is told of all kinds that the registry knows."""
+    """A `Controller` whose keys are ("", UID). It gets the changes of all kinds that the registry knows."""
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -43,7 +43,7 @@ class Garbage(ObjectController):
         if change.gone:
             gone = change.item.uid
             yield from (("", item.uid) for item in self._index.dependents(gone))
-            yield from (("", owner["uid"]) for owner in owners)  # it may have waited for this one
+            yield from (("", owner["uid"]) for owner in owners)  # the owner may have waited for this object
         elif change.item.leaving:
             if change.item.finalizers:
                 yield ("", change.item.uid)
@@ -57,7 +57,7 @@ class Garbage(ObjectController):
         if item is None:
             return None
         if item.leaving and ORPHAN in item.finalizers:
-            # Its dependents lose it as an owner; then it may go.
+            # Its dependents lose it as an owner; then it may be removed.
             for dependent in self._index.dependents(item.uid):
                 self._disown(dependent, {item.uid})
             self._let_go(item, ORPHAN)
@@ -68,14 +68,14 @@ class Garbage(ObjectController):
         return None
 
     def _wait(self, item: StoredItem) -> None:
-        """Its dependents are told to go; it goes when none is left that blocks it."""
+        """Delete its dependents; it is removed when no dependent blocks it."""
         for dependent in self._index.dependents(item.uid):
             self._judge(dependent)
         if not any(_blocks(dependent, item.uid) for dependent in self._index.dependents(item.uid)):
             self._let_go(item, FOREGROUND)
 
     def _judge(self, item: StoredItem) -> None:
-        """Delete what no owner keeps; what some still keep only loses the others."""
+        """Delete an object without a remaining owner; an object with some remaining owners only loses the others."""
         owners = item.owners
         if not owners or (item.leaving and not _waits(item)):
             return
@@ -109,7 +109,7 @@ class Garbage(ObjectController):
 
 
 def _waits(item: StoredItem) -> bool:
-    """Whether it is being deleted and waits for its dependents to go first."""
+    """Whether it is being deleted and waits for its dependents to be removed first."""
     return item.leaving and FOREGROUND in item.finalizers
 
 
@@ -118,29 +118,29 @@ def _blocks(item: StoredItem, uid: str) -> bool:
 
 
 def _asked(item: StoredItem) -> str:
-    """The way of deletion that its own finalizers ask for."""
+    """The propagation that its own finalizers request."""
     if ORPHAN in item.finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in item.finalizers else "Background"
 
 
-# The pod garbage collector: pods on nodes that are gone are failed and deleted by force, budgets or not.
+# The pod garbage collector: pods on missing nodes are failed and deleted by force, whatever their budgets.
 #
 # Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, markFailedAndDeletePodWithCondition), Kubernetes v1.36.
-# Finished pods beyond the threshold of 12,500 are left alone.
+# Finished pods beyond the threshold of 12,500 are not deleted.
 
 
 PERIOD_S = 20.0
-"""It looks as often as that (gcCheckPeriod)."""
+"""Interval of its checks (gcCheckPeriod)."""
 
 QUARANTINE_S = 40.0
-"""A node must have been away for so long since it was first missed (quarantineTime)."""
+"""A node must be missing for this long since it was first missed (quarantineTime)."""
 
 REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 
 
 class PodGarbage(ObjectController):
-    """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
+    """A `Controller` whose keys are ("", node name). Without any node in the store none is missing."""
 
     resources = (NODES, PODS)
 
@@ -181,7 +181,7 @@ class PodGarbage(ObjectController):
         self._registry.delete(pod, DeleteOptions(grace_s=0))
 
 
-# The namespace controller: everything in a namespace that is being deleted goes, pods first, and then the namespace.
+# The namespace controller: deletes all objects of a terminating namespace, pods first, and then the namespace.
 #
 # Source: pkg/controller/namespace/deletion/namespaced_resources_deleter.go, Kubernetes v1.36
 # (OrderedNamespaceDeletion).
@@ -191,7 +191,7 @@ FINALIZER = "kubernetes"
 
 
 class Namespaces:
-    """A `Controller`; keys are those of Namespaces."""
+    """A `Controller` whose keys are those of Namespaces."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -230,7 +230,7 @@ class Namespaces:
         self._registry.put(item, ("spec", "finalizers"), kept)
 
 
-# The protection of claims in use: one that is being deleted stays until no pod on a node uses it.
+# PersistentVolumeClaim protection: a claim that is being deleted stays until no pod on a node uses it.
 #
 # Source: pkg/controller/volume/pvcprotection/pvc_protection_controller.go (podUsesPVC), Kubernetes v1.36.
 
@@ -239,7 +239,7 @@ CLAIM_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
 
 
 class ClaimProtection(ObjectController):
-    """A `Controller`; keys are those of claims."""
+    """A `Controller` whose keys are those of claims."""
 
     resources = (CLAIMS, PODS)
 
@@ -255,7 +255,7 @@ class ClaimProtection(ObjectController):
             self._registry.let_go(item, CLAIM_PROTECTION_FINALIZER)
 
     def _is_used(self, key: Key) -> bool:
-        """By a pod that has a node: no kubelet starts one whose claim is being deleted."""
+        """Whether a pod with a node uses it: no kubelet starts a pod whose claim is being deleted."""
         pods = self._registry.store.list(PODS, key[0])
         return any(pod.node and key[1] in claims_of(pod.doc) for pod in pods)
 
@@ -265,7 +265,7 @@ def _is_held(claim: StoredItem) -> bool:
 
 
 def claims_of(pod: Doc) -> list[str]:
-    """Ephemeral volumes' claims are named after pod and volume."""
+    """Claims of ephemeral volumes are named after pod and volume."""
     found = []
     for volume in at(pod, "spec", "volumes") or ():
         if volume.get("persistentVolumeClaim"):
@@ -275,7 +275,7 @@ def claims_of(pod: Doc) -> list[str]:
     return found
 
 
-# The attach-detach controller, as far as volumes leave nodes: an attachment goes once no pod on its node uses it.
+# The attach-detach controller, only for detaching: an attachment is deleted once no pod on its node uses it.
 #
 # Source: pkg/controller/volume/attachdetach/reconciler/reconciler.go, Kubernetes v1.36. Not modelled: new attachments
 # (a pod starts without them), and volumes that stay mounted.
@@ -288,7 +288,7 @@ TAKES_S = 3.0
 
 
 class DetachController(ObjectController):
-    """A `Controller`; keys are those of attachments."""
+    """A `Controller` whose keys are those of attachments."""
 
     resources = (ATTACHMENTS, PODS)
 
@@ -318,7 +318,7 @@ class DetachController(ObjectController):
         return None
 
     def _is_used(self, attachment: StoredItem) -> bool:
-        """What a pod holds inline has no name here, and counts as used."""
+        """An inline volume has no name here, and counts as used."""
         volume = at(attachment.spec, "source", "persistentVolumeName")
         if not volume:
             return True

@@ -1,9 +1,9 @@
-"""The job controller: pods until enough of them succeeded or too many failed.
+"""The job controller: creates pods until enough of them succeeded or too many failed.
 
-Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go, Kubernetes v1.36. What has ended is
-counted and let go in one step: status.uncountedTerminatedPods stays empty. Left out, since pods that are simulated do
-not end by themselves: indexes, success policies, rules about exit codes or that fail a job at once, restarts that
-count, deadlines, and what goes some time after its end.
+Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go, Kubernetes v1.36. Ended pods are
+counted and released in one step: status.uncountedTerminatedPods stays empty. Left out, as simulated pods do not end by
+themselves: indexes, success policies, rules about exit codes or that fail a job at once, restarts that count,
+deadlines, and ttlSecondsAfterFinished.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TRACKING = "batch.kubernetes.io/job-tracking"
 BACKOFF_S, LONGEST_BACKOFF_S = 10.0, 600.0
 
 
-# What a Job makes of its pods: which have failed, which failures count, and how long it waits after them.
+# A Job's pods: which have failed, which failures count, and how long it waits after them.
 
 
 def is_tracked(pod: StoredItem) -> bool:
@@ -43,7 +43,7 @@ def is_tracked(pod: StoredItem) -> bool:
 
 
 def only_replaces_failed(job: StoredItem) -> bool:
-    """Whether a pod that is leaving is neither failed nor replaced until it has ended."""
+    """Whether a terminating pod neither counts as failed nor is replaced until it has ended."""
     policy = job.spec.get("podReplacementPolicy")
     return bool(policy == "Failed") if policy else job.spec.get("podFailurePolicy") is not None
 
@@ -56,7 +56,7 @@ def has_failed(job: StoredItem, pod: StoredItem) -> bool:
 
 
 def counts(job: StoredItem, pod: StoredItem) -> bool:
-    """Whether the failure of a pod is one of the job's: not, if the policy says that it is ignored."""
+    """Whether the job counts the pod's failure: not if its podFailurePolicy ignores it."""
     for rule in at(job.spec, "podFailurePolicy", "rules") or ():
         if any(pod.says(each["type"]) == each.get("status", "True") for each in rule.get("onPodConditions") or ()):
             return bool(rule["action"] != "Ignore")
@@ -64,7 +64,7 @@ def counts(job: StoredItem, pod: StoredItem) -> bool:
 
 
 class Backoff:
-    """Mutable: failures of each job since its last success; more of them let it wait longer for the next attempt."""
+    """Mutable: failures of each job since its last success; with more of them it waits longer for the next attempt."""
 
     def __init__(self) -> None:
         self._failures: dict[str, tuple[int, datetime]] = {}
@@ -85,7 +85,7 @@ class Backoff:
         self._failures.pop(uid, None)
 
 
-# How a Job ends: the conditions it passes through (enactJobFinished, newCondition).
+# The end of a Job: the conditions it passes through (enactJobFinished, newCondition).
 
 
 SUCCEEDED = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
@@ -99,12 +99,12 @@ def _holding(status: Doc, kinds: Collection[str]) -> Doc | None:
 
 
 def finished_as(job: StoredItem) -> Doc | None:
-    """The condition Complete or Failed, if it holds."""
+    """The condition Complete or Failed, if it is True."""
     return _holding(job.status, _LAST.values())
 
 
 def decided(status: Doc) -> Doc | None:
-    """The condition that says how it will end, once its pods have ended."""
+    """The condition that announces the final one, for after its pods have ended."""
     return _holding(status, _LAST.keys())
 
 
@@ -115,13 +115,13 @@ def decision(what: tuple[str, str, str], now: str) -> Doc:
 
 
 def ended(status: Doc, how: Doc, now: str) -> Doc:
-    """`status` with the last condition, of which `how` was the announcement."""
+    """`status` with the final condition, which `outcome_condition` announced."""
     last = {**how, "type": _LAST[how["type"]], "lastProbeTime": now, "lastTransitionTime": now}
     made = {**status, "conditions": put(status.get("conditions") or (), last)}
     return {**made, "completionTime": now} if last["type"] == "Complete" else made
 
 
-# The selector and the labels that the API server gives to a Job that brings none, and other defaults of its spec.
+# The selector and the labels that the API server gives to a Job without them, and other defaults of its spec.
 #
 # Source: pkg/registry/batch/job/strategy.go (generateSelector), pkg/apis/batch/v1/defaults.go, Kubernetes v1.36.
 
@@ -143,7 +143,7 @@ def completed(job: StoredItem) -> Doc:
 
 
 class Jobs(ObjectController):
-    """A `Controller`; keys are those of Jobs."""
+    """A `Controller` whose keys are those of Jobs."""
 
     resources = (JOBS, PODS)
 
@@ -167,7 +167,7 @@ class Jobs(ObjectController):
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.find(JOBS, key)
         if item is None:
-            # Pods of a job that is gone have nobody left who would count them.
+            # Pods of a deleted job have no controller that would count them.
             for pod in self._index.labelled(key[0], {JOB_NAME: key[1]}):
                 self._free(pod)
             return None
@@ -195,7 +195,7 @@ class Jobs(ObjectController):
         return again_s
 
     def _counted(self, item: StoredItem, own: list[StoredItem]) -> tuple[Doc | None, Doc, list[StoredItem]]:
-        """How it must end, if that is known; the status with what has ended counted; and the pods that were."""
+        """How it must end, if that is known; the status with ended pods counted; and the counted pods."""
         status: Doc = dict(item.status)
         if not item.spec.get("suspend"):
             status.setdefault("startTime", self._registry.now)
@@ -218,7 +218,7 @@ class Jobs(ObjectController):
     def _manage(
         self, item: StoredItem, own: list[StoredItem], active: list[StoredItem], status: Doc
     ) -> tuple[int, float | None]:
-        """Make or delete pods; how many are active then, and when to look again."""
+        """Create or delete pods; returns how many are active then, and when to reconcile again."""
         spec = item.spec
         succeeded = int(status.get("succeeded") or 0)
         parallelism = 1 if spec.get("parallelism") is None else int(spec["parallelism"])
@@ -230,7 +230,7 @@ class Jobs(ObjectController):
             wanted = max(0, min(parallelism, int(spec["completions"]) - succeeded))
         if wanted < len(active):
             gone = surplus(active, min(len(active) - wanted, BURST), (), self._registry.time)
-            for pod in gone:  # they do not count as failed: they are let go first
+            for pod in gone:  # they do not count as failed: the finalizer is removed first
                 self._registry.delete(self._free(pod))
             return len(active) - len(gone), None
         waiting = sum(pod.terminating for pod in own) if only_replaces_failed(item) else 0
@@ -269,7 +269,7 @@ class Jobs(ObjectController):
         return made if active or terminating else ended(made, how, self._registry.now)
 
     def _free(self, pod: StoredItem) -> StoredItem:
-        """Take the finalizer off."""
+        """Remove the tracking finalizer."""
         current = self._registry.find(PODS, pod.key)
         if current is None or current.uid != pod.uid or not is_tracked(current):
             return current or pod

@@ -1,4 +1,4 @@
-"""Owner references, and which objects a controller takes for its own: it adopts what matches and releases what not.
+"""Owner references: which objects a controller owns; it adopts matching objects and releases others.
 
 Source: pkg/controller/controller_ref_manager.go (ClaimObject), apimachinery pkg/apis/meta/v1/controller_ref.go,
 Kubernetes v1.36.
@@ -22,9 +22,9 @@ from ..disruptions import PRIORITY_CLASSES, admitted, first_status
 from ..registry import Registry
 from ..store import ALPHABET, PODS, Key, Store, StoreChange, StoredItem
 
-# What belongs to what: objects by owner, orphans by namespace, pods by node and by label, kept as the store changes.
+# An index that follows the store: objects by owner, orphans by namespace, pods by node and by label.
 #
-# A controller that looked through all objects of a kind would cost more the larger the cluster is.
+# Without it a controller would scan all objects of a kind, which costs more the larger the cluster is.
 
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ _Ref = tuple[str, Key]
 
 
 class Index:
-    """Mutable: follows `store` from now on. Make it before the controllers that ask it."""
+    """Mutable: follows `store` from now on. Create it before the controllers that use it."""
 
     def __init__(self, store: Store) -> None:
         self._at: dict[_Place, dict[_Ref, StoredItem]] = defaultdict(dict)
@@ -46,7 +46,7 @@ class Index:
         store.listen(self._note)
 
     def controlled(self, uid: str, resource: str) -> list[StoredItem]:
-        """Objects whose controller is the one of that UID, in the order in which they came to be so."""
+        """Objects whose controller has that UID, in the order in which they got it."""
         return self._of(("controlled", uid, resource))
 
     def orphans(self, resource: str, namespace: str) -> list[StoredItem]:
@@ -54,22 +54,23 @@ class Index:
         return self._of(("orphan", resource, namespace))
 
     def dependents(self, uid: str) -> list[StoredItem]:
-        """Objects of any kind that name the one of that UID among their owners."""
+        """Objects of any kind with an owner reference to that UID."""
         return self._of(("owned", uid))
 
     def of_uid(self, uid: str) -> StoredItem | None:
         return next(iter(self._of(("uid", uid))), None)
 
     def held(self, resource: str) -> bool:
-        """Whether there is, or was, any object of it: of others nothing is known, and none of them is missing."""
+        """Whether the store has, or had, any object of the resource: of other resources nothing is known, and no object
+        of them counts as missing."""
         return resource in self._held
 
     def on_node(self, node: str) -> list[StoredItem]:
-        """Pods that are assigned to it; "" for those that are to no node."""
+        """Pods that are assigned to the node; "" for pods without a node."""
         return self._of(("node", node))
 
     def labelled(self, namespace: str, labels: dict[str, str]) -> Iterator[StoredItem]:
-        """Pods of the namespace that have all these labels (at least one is asked for)."""
+        """Pods of the namespace that have all these labels (at least one is required)."""
         buckets = [self._at.get(("label", namespace, key, value), {}) for key, value in labels.items()]
         fewest = min(buckets, key=len)
         others = [bucket for bucket in buckets if bucket is not fewest]
@@ -121,7 +122,7 @@ def _places(item: StoredItem) -> tuple[_Place, ...]:
     return tuple(found)
 
 
-# Label selectors of documents, read once for each document they stand in.
+# Label selectors of documents, parsed once for each document.
 #
 # Source: apimachinery pkg/apis/meta/v1/helpers.go (LabelSelectorAsSelector), Kubernetes v1.36.
 
@@ -131,7 +132,7 @@ _MOST = 20_000
 
 @frozen
 class Matcher:
-    """`equal` are the labels that must be there as they are; `others` the rest of the selector, None without."""
+    """`equal`: labels that must be present with these values; `others`: the rest of the selector, None without."""
 
     equal: dict[str, str]
     others: Selector | None = None
@@ -144,7 +145,8 @@ NONE = Matcher({}, NOTHING)
 
 
 class OncePerDocument(Generic[T]):
-    """Mutable: what `make` makes of documents, once of each. A document is a value, so it is always the same."""
+    """Mutable: caches the result of `make` for each document. A document is immutable, so the result is always the
+    same."""
 
     def __init__(self, make: Callable[[Doc], T]) -> None:
         self._make = make
@@ -155,7 +157,7 @@ class OncePerDocument(Generic[T]):
         if held is None:
             if len(self._made) >= _MOST:
                 self.forget()
-            held = self._made[id(doc)] = doc, self._make(doc)  # with it, so that its id is not given again
+            held = self._made[id(doc)] = doc, self._make(doc)  # keeps the document, so that its id is not reused
         return held[1]
 
     def forget(self) -> None:
@@ -175,7 +177,7 @@ _OWNERS = ("metadata", "ownerReferences")
 
 
 def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> bool:
-    """Whether the owner is certainly not there."""
+    """Whether the owner certainly does not exist."""
     held = index.of_uid(owner["uid"])
     if held is not None:
         return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
@@ -185,7 +187,7 @@ def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> 
 
 
 def reference_to(item: StoredItem, resource: Resource) -> Doc:
-    """An owner reference to `item` as the one that controls."""
+    """A controller owner reference to `item`."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -207,7 +209,7 @@ def keys_of_owner(change: StoreChange, resource: Resource) -> Iterable[Key]:
 
 
 def may_be_adopted(change: StoreChange) -> bool:
-    """Whether an object without a controller came, lost its controller or got other labels."""
+    """Whether an object without a controller was added, lost its controller or got other labels."""
     if change.item.controller is not None:
         return False
     if change.before is None:
@@ -218,10 +220,10 @@ def may_be_adopted(change: StoreChange) -> bool:
 def claimed(
     registry: Registry, index: Index, owner: StoredItem, kind: Resource, selector: Matcher, resource: str
 ) -> list[StoredItem]:
-    """Objects of `resource` that belong to `owner`, after those that match were adopted and others released.
+    """Objects of `resource` that belong to `owner`, after matching ones were adopted and others released.
 
     Raises:
-        Refusal: one of them could not be written.
+        ApiRefusal: one of them could not be written.
     """
     kept = []
     for item in index.controlled(owner.uid, resource):
@@ -253,16 +255,16 @@ class ObjectController:
         return None if item is None else self.look_after(item)
 
     def look_after(self, item: StoredItem) -> float | None:
-        """As `reconcile`, of an object that is there."""
+        """Like `reconcile`, for an existing object."""
         raise NotImplementedError
 
     def _report(self, item: StoredItem, status: Doc) -> None:
-        """Over the status as it is by now."""
+        """Write the status into the current version of the object."""
         current = self._registry.get(item.resource, item.key)
         self._written(current, {**current.doc, "status": status})
 
     def _written(self, item: StoredItem, doc: Doc) -> StoredItem:
-        """With the status of `doc`, at which it need not look again where it wrote that itself (`_writing`)."""
+        """Write the status of `doc`; controllers need not reconcile after their own write (`_is_writing`)."""
         self._writing = True
         try:
             return self._registry.update(item, doc, status=True)
@@ -280,14 +282,14 @@ class Owners:
         self._matchers = OncePerDocument(read)
 
     def matcher(self, owner: StoredItem) -> Matcher:
-        """None matches nothing, an empty one everything, one that is not valid nothing."""
+        """A missing selector matches nothing, an empty one everything, an invalid one nothing."""
         selector = owner.spec.get("selector")
-        if self._kind == kinds.REPLICATION_CONTROLLERS:  # whose selector is a set of labels
+        if self._kind == kinds.REPLICATION_CONTROLLERS:  # their selector is a map of labels
             return Matcher(selector) if selector else NONE
         return NONE if selector is None else self._matchers.of(selector)
 
     def of(self, change: StoreChange) -> Iterable[Key]:
-        """Those of the changed object, and those that would adopt it."""
+        """The owners of the changed object, and those that would adopt it."""
         owners = keys_of_owner(change, self._kind)
         if not may_be_adopted(change):
             return owners
@@ -296,7 +298,7 @@ class Owners:
         return (*owners, *(each.key for each in held if self.matcher(each).matches(labels)))
 
     def claimed(self, owner: StoredItem, resource: str) -> list[StoredItem]:
-        """As `claimed`."""
+        """See `claim_objects`."""
         return claimed(self._registry, self._index, owner, self._kind, self.matcher(owner), resource)
 
 
@@ -310,11 +312,11 @@ def group_of(owner: Doc) -> str:
     return group if slash else ""
 
 
-# Pods from the templates of their controllers, and hashes by which templates are told apart.
+# Pods from the templates of their controllers, and hashes that distinguish templates.
 
 
 class PodTemplates:
-    """Mutable: remembers what became of a template. All pods of one share its spec, which is a value."""
+    """Mutable: caches the admitted spec of a template. All pods of a template share its spec, which is immutable."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -325,7 +327,7 @@ class PodTemplates:
         """A pod of `owner`, without a name but with generateName.
 
         Raises:
-            Refusal: admission says no.
+            ApiRefusal: admission refuses it.
         """
         spec, status = self._admitted.of(template)
         given = template.get("metadata") or {}
@@ -349,7 +351,7 @@ def hash_of(doc: Doc, collisions: int = 0) -> str:
 
 
 def canonical(value: Any) -> str:
-    """One text for equal values: members by name, and what is null or empty left out, as Go's types do."""
+    """One text for equal values: members by name; null and empty values are left out, as in Go's types."""
     if isinstance(value, dict):
         inner = ",".join(f"{key!r}:{canonical(value[key])}" for key in sorted(value) if not _empty(value[key]))
         return "{" + inner + "}"
@@ -359,8 +361,8 @@ def canonical(value: Any) -> str:
 
 
 def text_of(template: Doc, besides: str = "") -> str:
-    """Its canonical text without what is no part of a pod: the label of that key, and what a stored patch says of
-    itself."""
+    """The canonical text of a pod template without fields that are no part of a pod: the label with the key `besides`,
+    and the ``$patch`` of a stored revision."""
     meta = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != besides}
     plain = {key: value for key, value in template.items() if key != "$patch"}
@@ -383,7 +385,7 @@ _KEPT = 10
 
 
 class Revisions:
-    """Those of one kind of owner."""
+    """The ControllerRevisions of one kind of owner."""
 
     def __init__(self, registry: Registry, index: Index, kind: Resource) -> None:
         self._registry = registry
@@ -395,18 +397,18 @@ class Revisions:
         """Oldest first.
 
         Raises:
-            Refusal: one of them could not be adopted or released.
+            ApiRefusal: one of them could not be adopted or released.
         """
         own = claimed(self._registry, self._index, owner, self._kind, selector, REVISIONS)
         return sorted(own, key=lambda item: (number_of(item), item.key[1]))
 
     def latest(self, owner: StoredItem, held: list[StoredItem], known_hash: str = "") -> StoredItem:
-        """That of the template as it is now; it is made, or made the newest again, and then put into `held`.
+        """The revision of the current template; it is created, or made the newest again, and then added to `revisions`.
 
-        `known_hash` is what the template's is called where no revision is held: they may not have been read.
+        `known_hash`: the hash of the template if there is no revision: revisions may not have been read.
 
         Raises:
-            Refusal: it could not be written.
+            ApiRefusal: it could not be written.
         """
         template = owner.template
         text = self._texts.of(template)
@@ -423,7 +425,7 @@ class Revisions:
         return made
 
     def truncate(self, owner: StoredItem, held: Sequence[StoredItem], live: Collection[str]) -> None:
-        """Delete the oldest that are not `live` (by name), beyond as many as are to be kept."""
+        """Delete the oldest revisions that are not in `live_names`, beyond the history limit."""
         limit = owner.spec.get("revisionHistoryLimit")
         spare = [item for item in held if item.key[1] not in live]
         for item in spare[: max(0, len(spare) - (_KEPT if limit is None else int(limit)))]:
@@ -453,5 +455,5 @@ def template_of(item: StoredItem) -> Doc:
 
 
 def hash_in(item: StoredItem) -> str:
-    """What pods of a DaemonSet are labelled with."""
+    """The hash with which pods of a DaemonSet are labelled."""
     return item.labels.get(HASH_LABEL, "")

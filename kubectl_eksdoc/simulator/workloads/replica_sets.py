@@ -1,6 +1,6 @@
-"""The replica set controller: as many active pods as wanted, made from the template; the surplus goes.
+"""The replica set controller: as many active pods as desired, created from the template; surplus pods are deleted.
 
-A pod that is being deleted does not count, so what is evicted is replaced at once.
+A pod that is being deleted does not count, so an evicted pod is replaced at once.
 Source: pkg/controller/replicaset/{replica_set,replica_set_utils}.go, Kubernetes v1.36.
 """
 
@@ -50,7 +50,7 @@ def surplus(active: Sequence[StoredItem], count: int, related: Iterable[StoredIt
     crowd = Counter(item.node for item in related if item.active)
 
     def order(one: StoredItem, other: StoredItem) -> int:
-        # Below zero if `one` goes before `other`.
+        # Below zero if `first` is deleted before `second`.
         a, b = _rank(one, crowd), _rank(other, crowd)
         if a != b:
             return -1 if a < b else 1
@@ -66,7 +66,8 @@ def _rank(pod: StoredItem, crowd: Counter[str]) -> tuple[bool, int, bool, int, i
 
 
 def _by_age(since: str, other_since: str, one: StoredItem, other: StoredItem, now: datetime) -> int:
-    """The younger first, by powers of two of the age: what is about as old goes by UID, which is as good as chance."""
+    """The younger first, by powers of two of the age: pods of about the same age are ordered by UID, which is as good
+    as random."""
     if since == other_since:
         return 0
     if not since or not other_since:
@@ -91,12 +92,12 @@ def _cost(pod: StoredItem) -> int:
 
 REPLICA_SETS = kinds.REPLICA_SETS.full_name
 BURST = 500
-"""Pods that are made or deleted in one go (BurstReplicas)."""
+"""Pods that are created or deleted at a time (BurstReplicas)."""
 
 
 class ReplicaSets(ObjectController):
-    """A `Controller`; keys are those of ReplicaSets, or of ReplicationControllers, which one controller serves as well
-    (pkg/controller/replication/replication_controller.go)."""
+    """A `Controller` whose keys are those of ReplicaSets, or of ReplicationControllers, which the same controller
+    serves (pkg/controller/replication/replication_controller.go)."""
 
     def __init__(self, registry: Registry, index: Index, kind: Resource = kinds.REPLICA_SETS) -> None:
         super().__init__(registry, index)
@@ -114,7 +115,7 @@ class ReplicaSets(ObjectController):
         own = self._owners.claimed(item, PODS)
         active = [pod for pod in own if pod.active]
         labels = at(item.template, "metadata", "labels") or {}
-        # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
+        # An edited dump may contain a set that no API server stores: it would create pods without end.
         refused = (
             self._manage(item, active) if not item.leaving and self._owners.matcher(item).matches(labels) else None
         )
@@ -126,7 +127,7 @@ class ReplicaSets(ObjectController):
         return again_s
 
     def _manage(self, item: StoredItem, active: list[StoredItem]) -> ApiRefusal | None:
-        """Make what is missing or delete the surplus; the refusal that stopped it."""
+        """Create missing pods or delete surplus ones; returns the refusal that stopped it."""
         missing = item.replicas - len(active)
         try:
             if missing > 0:
@@ -148,7 +149,7 @@ class ReplicaSets(ObjectController):
         return (pod for each in sets for pod in self._index.controlled(each.uid, PODS))
 
     def _status(self, item: StoredItem, active: list[StoredItem], terminating: int) -> tuple[Doc, float | None]:
-        """The status as of these pods, and in how many seconds it changes by itself."""
+        """The status from these pods, and the seconds until it changes by itself."""
         spec = item.spec
         min_ready_s = int(spec.get("minReadySeconds") or 0)
         labels = at(item.template, "metadata", "labels") or {}
@@ -172,15 +173,15 @@ class ReplicaSets(ObjectController):
         }
         made = {key: value for key, value in made.items() if value}
         made |= {"replicas": len(active), "terminatingReplicas": terminating}
-        # A failure of before is over by now, and none is told.
+        # An earlier failure is over, and is not reported.
         if conditions := [each for each in item.conditions if each.get("type") != "ReplicaFailure"]:
             made["conditions"] = conditions
         return made, min(soon, default=None)
 
 
 class OtherControllers:
-    """A `Controller` in the place of all that are not simulated (an operator's, for example); keys are those of pods.
-    Each is taken to make another pod as soon as one is asked to go, as a plan has it."""
+    """A `Controller` for all controllers that are not simulated (an operator's, for example); keys are those of pods.
+    Each is assumed to create another pod as soon as one is evicted, as in a plan."""
 
     resources = (PODS,)
 
@@ -217,13 +218,13 @@ class OtherControllers:
         return None
 
 
-# How many pods an amount such as ``25%`` is, of so many.
+# Number of pods for an amount such as ``25%``.
 #
 # Source: apimachinery pkg/util/intstr/intstr.go (GetScaledValueFromIntOrPercent), Kubernetes v1.36.
 
 
 def scaled(value: int | str | None, total: int, default: int | str, *, up: bool) -> int:
-    """The count, percentages rounded `up` or down; what is no amount counts as 0."""
+    """The count, percentages rounded `up` or down; an invalid amount counts as 0."""
     amount = amount_of(default if value is None else value)
     if amount is None:
         return 0

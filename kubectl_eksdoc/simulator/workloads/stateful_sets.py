@@ -1,7 +1,7 @@
-"""The stateful set controller: one pod for each ordinal, made again under its name only when the old one is gone.
+"""The stateful set controller: one pod for each ordinal, recreated under its name only after the old one is gone.
 
 Source: pkg/controller/statefulset/{stateful_set,stateful_set_control,stateful_set_utils}.go, Kubernetes v1.36.
-MaxUnavailableStatefulSet is off in 1.36.2, and so it is here.
+MaxUnavailableStatefulSet is off in 1.36.2, and here.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def revision_of(pod: StoredItem) -> str:
 
 
 def runs_available(item: StoredItem, pod: StoredItem, now: datetime) -> bool:
-    """Running, and ready for long enough; it may be leaving."""
+    """Running, and ready for long enough; it may be terminating."""
     return pod.phase == "Running" and pod.is_available(item.min_ready_s, now)
 
 
 def status_of(
     item: StoredItem, own: Iterable[StoredItem], current: StoredItem, update: StoredItem, marked: int, now: datetime
 ) -> tuple[Doc, float | None]:
-    """The status as of these pods, and in how many seconds it changes by itself.
+    """The status from these pods, and the seconds until it changes by itself.
 
-    `marked` pods of the current revision were just deleted for the update.
+    `deleted_count` pods of the current revision were just deleted for the update.
     """
     ready = available = of_current = of_update = count = 0
     soon: list[float] = []
@@ -86,7 +86,7 @@ def status_of(
 def to_update(
     item: StoredItem, slots: Sequence[StoredItem | None], update: StoredItem, now: datetime
 ) -> list[StoredItem]:
-    """The pods that go for the update, from those by ordinal (None where there is none yet)."""
+    """The pods to delete for the update; `slots` are the pods by ordinal (None where there is none yet)."""
     strategy: Doc = item.spec.get("updateStrategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
         return []
@@ -102,7 +102,7 @@ def to_update(
     return []
 
 
-# Pods of a StatefulSet by ordinal: their names, labels and claims, and the documents they are made from.
+# Pods of a StatefulSet by ordinal: their names, labels, claims and documents.
 #
 # Source: pkg/controller/statefulset/stateful_set_utils.go (newVersionedStatefulSetPod, updateIdentity, updateStorage,
 # identityMatches), Kubernetes v1.36.
@@ -112,25 +112,25 @@ POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/
 
 
 def ordinal_of(owner: StoredItem, pod: StoredItem) -> int | None:
-    """None for a pod whose name is not one of the set's."""
+    """None for a pod whose name does not belong to the set."""
     parent, _, number = pod.key[1].rpartition("-")
     return int(number) if parent == owner.key[1] and number.isascii() and number.isdigit() else None
 
 
 def ordinals(owner: StoredItem) -> range:
-    """Those there should be."""
+    """The desired ordinals."""
     first = int((owner.spec.get("ordinals") or {}).get("start") or 0)
     return range(first, first + owner.replicas)
 
 
 def claim_names(owner: StoredItem, ordinal: int) -> dict[str, str]:
-    """The claim of each volume that has one."""
+    """Volume name → claim name, for the volumes that have one."""
     templates = owner.spec.get("volumeClaimTemplates") or ()
     return {each["metadata"]["name"]: f"{each['metadata']['name']}-{owner.key[1]}-{ordinal}" for each in templates}
 
 
 def identified(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
-    """`pod`, made from a template, as the one of that ordinal."""
+    """`pod`, from a template, with the identity of that ordinal."""
     name = f"{owner.key[1]}-{ordinal}"
     labels = {**pod["metadata"].get("labels", {}), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
     claims = claim_names(owner, ordinal)
@@ -152,7 +152,7 @@ def labelled(pod: StoredItem, ordinal: int) -> Doc:
     return with_value(pod.doc, ("metadata", "labels"), {**pod.labels, **wanted_labels})
 
 
-# The claims of a StatefulSet's pods: made where they are missing; when pods or set go, they stay.
+# The claims of a StatefulSet's pods: created where they are missing, and kept when pods or the set are deleted.
 #
 # Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36;
 # plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
@@ -173,7 +173,7 @@ STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
 
 
 class StatefulSets(ObjectController):
-    """A `Controller`; keys are those of StatefulSets."""
+    """A `Controller` whose keys are those of StatefulSets."""
 
     resources = (STATEFUL_SETS, PODS)
 
@@ -207,7 +207,7 @@ class StatefulSets(ObjectController):
         return again_s
 
     def _sync(self, item: StoredItem, numbered: dict[int, StoredItem], current: StoredItem, update: StoredItem) -> int:
-        """Make, delete and update pods as far as the set's management allows now.
+        """Create, delete and update pods as far as the set's podManagementPolicy allows now.
 
         Returns how many pods of the current revision were deleted for the update.
         """
@@ -227,7 +227,7 @@ class StatefulSets(ObjectController):
     def _blocks(
         self, item: StoredItem, pod: StoredItem | None, number: int, current: StoredItem, update: StoredItem
     ) -> bool:
-        """See to the pod of that ordinal; whether those after it must wait for it."""
+        """Bring the pod of that ordinal to its desired state; True if later ordinals must wait for it."""
         if pod is None:
             self._create(item, number, current, update)
             return True
@@ -252,7 +252,7 @@ class StatefulSets(ObjectController):
         self._registry.create(PODS, identified(pod, item, number, revision.key[1]), item.key[0])
 
     def _create_claims(self, item: StoredItem, number: int) -> None:
-        """Those that are missing."""
+        """Create the missing claims."""
         names = claim_names(item, number)
         for template in item.spec.get("volumeClaimTemplates") or ():
             name = names[template["metadata"]["name"]]
@@ -260,7 +260,7 @@ class StatefulSets(ObjectController):
                 self._registry.create(CLAIMS, _claim(template, name, item), item.key[0])
 
     def _condemn(self, item: StoredItem, numbered: dict[int, StoredItem], condemned: list[int], in_order: bool) -> bool:
-        """Delete the pods beyond the wanted, the last first; whether there was none."""
+        """Delete the pods beyond the desired ordinals, the last first; True if there was none."""
         for number in condemned:
             pod = numbered[number]
             if in_order and pod.leaving:
@@ -273,7 +273,7 @@ class StatefulSets(ObjectController):
 
 
 def _keeps_current(item: StoredItem, number: int) -> bool:
-    """Whether a pod of that ordinal is made from the current revision, not from the one it is updated to."""
+    """Whether a pod of that ordinal is created from the current revision, not from the update revision."""
     strategy: Doc = item.spec.get("updateStrategy") or {}
     first = ordinals(item).start
     rolling = strategy.get("rollingUpdate")
@@ -284,7 +284,7 @@ def _keeps_current(item: StoredItem, number: int) -> bool:
 
 
 def _known_hash(item: StoredItem) -> str:
-    """By which the controller that was here before called the template, if it has seen it as it is now."""
+    """The hash that the real controller gave the template, if it has seen the current one."""
     status = item.status
     if status.get("observedGeneration") != item.meta.get("generation"):
         return ""

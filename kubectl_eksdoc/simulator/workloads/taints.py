@@ -1,4 +1,4 @@
-"""The taints that the node lifecycle controller keeps: of cordoned nodes, and of those whose conditions are bad.
+"""Taints of the node lifecycle controller: for cordoned nodes, and for nodes with bad conditions.
 
 Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass, processTaintBaseEviction),
 Kubernetes v1.36. NoExecute taints come at once: neither the limit of nodes a second nor zones in disruption are
@@ -26,7 +26,7 @@ NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 
 
 def taints_of(node: StoredItem, *effects: str) -> list[Doc]:
-    """Those of these effects."""
+    """The node's taints with these effects."""
     return [each for each in node.spec.get("taints") or () if each.get("effect") in effects]
 
 
@@ -58,7 +58,7 @@ _KEPT = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
 
 
 class NodeTaints(ObjectController):
-    """A `Controller`; keys are those of Nodes."""
+    """A `Controller` whose keys are those of Nodes."""
 
     resources = (NODES,)
 
@@ -105,13 +105,13 @@ REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoEx
 
 
 class TaintEvictions(ObjectController):
-    """A `Controller`; keys are those of pods."""
+    """A `Controller` whose keys are those of pods."""
 
     resources = (PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
-        self._since: dict[str, float] = {}  # by UID: when its tolerations began to run out
+        self._since: dict[str, float] = {}  # pod UID → when its tolerations started to expire
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item, before = change.item, change.before
@@ -149,7 +149,7 @@ class TaintEvictions(ObjectController):
 
 
 def _stays_s(taints: list[Doc], tolerations: Iterable[Doc]) -> float | None:
-    """For how long the pod may stay with these taints; None is for ever."""
+    """How long the pod may stay with these taints; None is for ever."""
     held = list(tolerations)
     shortest: float | None = None
     for taint in taints:

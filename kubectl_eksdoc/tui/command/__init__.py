@@ -1,5 +1,5 @@
-"""``kubectl eksdoc`` without a command: the screens, where there is a terminal.
+"""``kubectl eksdoc`` without a command: opens the screens on a terminal.
 
-Belongs here: what the screens are given of the process, of a live cluster and of runs.
-Never here: what a screen shows.
+Belongs here: what the screens receive from the process, from a live cluster and from runs.
+Never here: the contents of a screen.
 """

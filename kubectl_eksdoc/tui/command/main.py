@@ -1,4 +1,4 @@
-"""``kubectl eksdoc`` without a command: the terminal user interface, where there is a terminal."""
+"""``kubectl eksdoc`` without a command: opens the terminal user interface on a terminal."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
     from ..opening import LiveClusterAccess, Opening, Progress
 
 
-# What the screens are given of a live cluster: where it is, what it was like, who tells of changes, and the others.
+# Access of the screens to a live cluster: its address, the cached view, change events, other contexts.
 
 
 class Pinned:
-    """Mutable: once it is known, the context stays the one that it was, whatever is chosen in the kubeconfig since."""
+    """The connection with a fixed context: once resolved, later changes of the kubeconfig's current context do not
+    affect it. Mutable."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._known = False
 
     def __call__(self) -> Connection:
-        """Raises ConfigError: the kubeconfig cannot be used; it may be mended by the next time."""
+        """Raises ConfigError: the kubeconfig cannot be used; the next call tries again."""
         if not self._known:
             self._connection, self._known = sources.pinned(self._connection), True
         return self._connection
@@ -51,7 +52,7 @@ class Pinned:
 def live_of(
     reached: Pinned, around: CommandContext, opened: Callable[[CommandContext, str], Opening]
 ) -> LiveClusterAccess:
-    """`opened` gives the same screens with other options, by which a context was chosen."""
+    """`open_with` opens the same screens with other options, for a chosen context."""
     from ..opening import LiveClusterAccess
 
     def there(context: str) -> Opening:
@@ -74,7 +75,7 @@ def live_of(
 
 
 def at(connection: Connection, context: str) -> Connection:
-    """`context` of the same kubeconfig; what was said of another server or its user on the command line is not."""
+    """The connection to another context of the same kubeconfig; flags for another server or its user are dropped."""
     return Connection(
         kubeconfig=connection.kubeconfig,
         context=context,
@@ -101,10 +102,10 @@ Without one: kubectl eksdoc drain plan --nodegroup NAME (and -o json, markdown o
 
 
 def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext) -> CommandAnswer:
-    """The screens until they are left; without a terminal the help, and what to use instead.
+    """Run the screens until the user leaves; without a terminal, print the help and alternatives.
 
     Raises:
-        UsageError: what is to be read is said twice.
+        UsageError: contradictory data sources.
     """
     missing = no_terminal(around)
     written = bare.replayed(args)
@@ -123,7 +124,7 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext)
 
 
 def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Opening:
-    """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
+    """`kube_context`: the context chosen on the screens, "" for that of the command line."""
     from ..opening import Opening
 
     source, reached = around.source, Pinned(around.connection)
@@ -177,8 +178,8 @@ def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Openi
 
 
 def _production(around: CommandContext) -> tuple[str, tuple[str, ...]]:
-    """The pattern of names of production, and what is wrong with it. One that cannot be read matches all: better a mark
-    too many."""
+    """The pattern of production names, and its problem. An invalid pattern matches every name: a superfluous warning is
+    better than a missing one."""
     pattern = around.environ.get(PRODUCTION, "")
     try:
         re.compile(pattern)
@@ -197,7 +198,7 @@ def _with_stops(cluster: Cluster, connection: Connection, around: CommandContext
 
 
 def _needs() -> PlanPermissions:
-    """The rights on which a plan and a run rest."""
+    """The rights that a plan and a run need."""
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 

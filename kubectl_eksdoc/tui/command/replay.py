@@ -1,4 +1,4 @@
-"""A run that was written down: read from a file, and shown again on screens by ``kubectl eksdoc --replay FILE``."""
+"""``kubectl eksdoc --replay FILE``: reads a recorded run and shows it on the screens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import HONOURED, GlobalOptions
 from kubectl_eksdoc.errors import UsageError
 
-if TYPE_CHECKING:  # help must not pay for runs
+if TYPE_CHECKING:  # help must not load the code of runs
     from kubectl_eksdoc.drain.run.replay import RunReplay
 
 NO_TERMINAL = """\
@@ -26,11 +26,11 @@ _STILL_OF_USE = {"no_color", "ascii", "debug"}
 
 
 def show_again(path: str, missing: str, light: bool, around: CommandContext) -> CommandAnswer:
-    """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is;
-    `light`: its background.
+    """Run the screens until the user leaves. `missing_terminal`: which stream is no terminal, "" if all are; `light`: a
+    light background.
 
     Raises:
-        UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
+        UsageError: the file is unreadable or no recording of a run, or a flag cannot be combined with it.
     """
     source = around.source
     given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
@@ -52,7 +52,7 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
 
 
 def _read(path: str) -> RunReplay:
-    from kubectl_eksdoc.drain.command.status import read_replay  # help and the first paint must not pay for runs
+    from kubectl_eksdoc.drain.command.status import read_replay  # keeps the code of runs out of help and first paint
 
     return read_replay(path)
 
@@ -61,7 +61,7 @@ _CLOSE = timedelta(seconds=60)
 
 
 def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[str, RunReplay]:
-    """Beside a journal lie the events of its run, which know what pods waited for: these, if they end alike."""
+    """The events of a run, if they are beside its journal and end alike: they also know what pods waited for."""
     from kubectl_eksdoc.drain.run.replay import ReplaySource
 
     beside = f"{path.removesuffix('.jsonl')}.events"
@@ -71,7 +71,7 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
         except UsageError as error:
             around.note(f"{error.message}: the journal is shown")
             return path, recording
-        # Of a run that was resumed on another machine only a part may lie here.
+        # After a resume on another machine, only part of the events may be here.
         whole = events.began_at <= recording.began_at + _CLOSE
         if (events.run, events.ended) == (recording.run, recording.ended) and whole:
             return beside, events

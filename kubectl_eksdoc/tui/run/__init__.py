@@ -1,6 +1,6 @@
-"""Runs on screens: what is typed before one begins, how it stands, how it is stopped, what came of it.
+"""Screens of runs: confirmation, progress, stopping, and result.
 
-Belongs here: pages, keys and words of runs.
-Never here: how a run is carried out (`drain.run`) or begun (`drain.command`): the screens are given a
-`screen_ports.ScreenRunController` that does it.
+Belongs here: pages, keys and texts of runs.
+Never here: how a run is executed (`drain.run`) or started (`drain.command`): the screens receive a
+`screen_ports.ScreenRunController` for that.
 """

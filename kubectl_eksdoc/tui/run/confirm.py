@@ -1,4 +1,4 @@
-"""[r] What is about to be done, read afresh, and the words that must be typed for it."""
+"""[r] Confirmation of a run: what will be done, checked again, and the words to type."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _TITLES = {
 
 
 class ConfirmScreen(ModalScreen[ActiveRun | None]):
-    """Mutable. It gives the run that was begun, None for nothing. `prepare` is called in a thread of its own, since it
-    reads the cluster."""
+    """Dismissed with the run that was started, None for none. `prepare` is called in a thread, since it reads the
+    cluster. Mutable."""
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     BINDINGS = [
         ("escape", "dismiss"),
-        ("down", "scroll_by(1)"),  # the cursor is in the line that is typed
+        ("down", "scroll_by(1)"),  # the cursor is in the input line
         ("up", "scroll_by(-1)"),
         ("pagedown", "scroll_by(8)"),
         ("pageup", "scroll_by(-8)"),
@@ -59,7 +59,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         self._kind = kind
         self._prepare = prepare
         self.prepared: PreparedRun | None = None
-        self._typed = 0  # so many of the words
+        self._typed = 0  # number of words confirmed so far
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -97,7 +97,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         self._ask_for()
 
     def _ask_for(self) -> None:
-        """The next of the words."""
+        """Ask for the next word."""
         assert self.prepared is not None, "it is ready"
         wanted = self.prepared.typed[self._typed]
         what = "" if self._typed == 0 else ", to delete it past its budget"
@@ -106,12 +106,12 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
 
     @on(Input.Submitted, "#typed")
     def _submitted(self, event: Input.Submitted) -> None:
-        """Enter by itself does nothing: the text must match."""
+        """Enter alone has no effect: the text must match."""
         assert self.prepared is not None, "it is ready"
         if self._typed >= len(self.prepared.typed):
-            return  # it was begun: a key may have been pressed twice
+            return  # it was started: the key may have been pressed twice
         if too_small(*self.app.size):
-            return  # what is to be done cannot be read
+            return  # the text is not readable
         wanted = self.prepared.typed[self._typed]
         if event.value.split() != wanted.split():
             if event.value.strip():
@@ -131,7 +131,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
 
 
 def lines(prepared: PreparedRun, production: bool = False) -> list[Line]:
-    """What will be done and what will not, how long it takes, what was checked, what stops it, the way back."""
+    """What will be done and what not, duration, checks, stop conditions, rollback."""
     name = prepared.name or "this cluster"
     about: list[Line] = [(f"{name}  {PRODUCTION.text}", Tone.BAD) if production else (name, Tone.TITLE)]
     notes: list[Line] = [(f"! {note}", Tone.WARN) for note in prepared.notes]
@@ -139,7 +139,7 @@ def lines(prepared: PreparedRun, production: bool = False) -> list[Line]:
 
 
 def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
-    """What must be read stands first: the rest may have to be scrolled to."""
+    """The essential lines come first: the others may require scrolling."""
     view = prepared.view
     assert view is not None, "something is drained"
     plan, nodes = view.plan, listing(prepared.nodes, _MOST_NAMES, Look())
@@ -180,7 +180,7 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
 
 
 def _allowed(view: DrainView) -> list[Line]:
-    """What is evicted only because a flag allows it, by name."""
+    """Pods that are evicted only because a flag allows it, by name."""
     told: list[Line] = []
     for code, flag, does in allowed_by(view.plan.policy):
         found = grouped((each for each in view.warnings if each.code.name == code), view)
@@ -190,7 +190,7 @@ def _allowed(view: DrainView) -> list[Line]:
 
 
 def _skipped(view: DrainView) -> list[Line]:
-    """Which nodes are left out, and what keeps each of them."""
+    """Nodes that are left out, and the reasons."""
     kept = view.undrained
     if not kept:
         return []
@@ -222,7 +222,7 @@ def _give_back(prepared: PreparedRun) -> list[Line]:
     ]
 
 
-# [D] What the server says of the first round, with nothing done: each cordon and eviction asked for by itself.
+# [D] A dry run of the first round on the server: each cordon and eviction is requested separately.
 
 
 _MOST = 30
@@ -233,7 +233,7 @@ _PROVES = (
 
 
 class TrialScreen(ModalScreen[None]):
-    """`attempt` is called in a thread of its own: it asks the server."""
+    """`attempt` is called in a thread: it sends requests to the server."""
 
     BINDINGS = [("escape,q", "dismiss")]
 
@@ -268,14 +268,14 @@ def trial_lines(tried: DryRunResult) -> list[Line]:
     return [*told, *([""] if tried.refused else []), _PROVES]
 
 
-# [enter] in the log: one entry with all that is known of it, in full.
+# [enter] in the log: one entry in full.
 
 
 class EntryScreen(ModalScreen[None]):
     BINDINGS = [("escape,q,enter", "dismiss")]
 
     def __init__(self, state: RunState, at: int) -> None:
-        """`at`: its place in the chronicle's moments, as they are now."""
+        """`index`: its index in the events of the history at this moment."""
         super().__init__()
         self._title = state.chronicle.moments[at].what.value
         self._lines = entry_lines(state, at)
@@ -293,7 +293,7 @@ class EntryScreen(ModalScreen[None]):
 
 
 def entry_lines(state: RunState, at: int) -> list[Line]:
-    """A field on each line; what is long is wrapped by whoever shows it."""
+    """A field on each line; the widget wraps long lines."""
     moment = state.chronicle.moments[at]
     when = state.live.began_at + timedelta(seconds=moment.at_s)
     fields = [

@@ -1,4 +1,4 @@
-"""The run of this process as the app follows it, whatever screen is seen: asked for, looked at, and told about."""
+"""The run of this process, followed by the app on any screen: confirmation, polling, notifications."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from ..base_app import FramedApp
 
 LOOK_S = 0.25
-"""So often it is looked at: what changes more often is seen once."""
+"""Poll interval: changes within it are shown once."""
 
 
 class PlanPages(Protocol):
-    """The screen of the plan, as far as a run leads back to it."""
+    """The plan screen, as far as the run screens use it."""
 
     @property
     def is_production(self) -> bool: ...
@@ -42,16 +42,16 @@ class PlanPages(Protocol):
     def do_page(self, page: ScreenPage) -> None: ...
 
     def do_runs(self) -> None:
-        """The runs of the cluster are shown."""
+        """Show the runs of the cluster."""
         ...
 
     def mark_next(self, drained: Collection[str]) -> None:
-        """The next group is marked, without nodes that were drained."""
+        """Mark the next group, without nodes that were drained."""
         ...
 
 
 class FollowedRun:
-    """Mutable: the run that was begun last, be it over or not."""
+    """Mutable: the run started last, finished or not."""
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class FollowedRun:
         seen: Callable[[], object],
         main: Callable[[], PlanPages],
     ) -> None:
-        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere;
-        `main`: the screen of the plan."""
+        """`keys`: the user's keys; `on_cluster_changed`: the facts are outdated; `on_update`: the state of the run
+        changed; `plan_pages`: returns the plan screen."""
         self._main = main
         self._seen = seen
         self._keys = keys
@@ -75,7 +75,7 @@ class FollowedRun:
         self._then_give_back = False
         self.state: RunState | None = None
         self.unfinished: frozenset[str] = frozenset()
-        """Runs of the cluster that somebody may go on with, but for those that were dismissed."""
+        """Runs of the cluster that can be resumed, without those that the user dismissed."""
         self._dismissed: set[str] = set()
 
     @property
@@ -83,7 +83,7 @@ class FollowedRun:
         return self.state is not None and not self.state.over
 
     def ask(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
-        """Show what would be done; it is begun when what must be typed was."""
+        """Show what would be done; the run starts after the typed confirmation."""
         screen = ConfirmScreen(kind, prepare, self._main().is_production)
 
         def begun(live: ActiveRun | None) -> None:
@@ -93,11 +93,11 @@ class FollowedRun:
         self._app.push_screen(screen, begun)
 
     def try_first(self, shown: DrainView) -> None:
-        """What the server says of the first round, with nothing done."""
+        """Dry run of the first round on the server."""
         self._app.push_screen(TrialScreen(lambda: self.desk.try_first(shown)))
 
     def choose_a_run(self, now: Callable[[], datetime], reached_by: Sequence[str]) -> None:
-        """Of those of this cluster that are not over."""
+        """Choose among the unfinished runs of this cluster."""
 
         def chosen(what: tuple[RunKind | None, str] | None) -> None:
             if what is None:
@@ -113,12 +113,12 @@ class FollowedRun:
         self._app.push_screen(RunsScreen(self.desk, now, reached_by), chosen)
 
     def look_for_unfinished(self) -> None:
-        """In a thread: somebody may have left a run in the middle, or gone on with it."""
+        """Look for unfinished runs in a thread: another user may have stopped or resumed one."""
 
         def look() -> None:
             try:
                 runs = [run for run in self.desk.runs() if run.unfinished and run.run not in self._dismissed]
-            except Exception:  # whoever wants to know presses 5, and is told why they cannot be read
+            except Exception:  # the list of runs (key 5) shows the error
                 return
             if self._app.is_running and not self._app.is_leaving:
                 self._app.call_from_thread(self._found, runs)
@@ -161,17 +161,17 @@ class FollowedRun:
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._app.set_interval(LOOK_S, self._look)
-        while isinstance(self._app.screen, RunScreen):  # of the run before
+        while isinstance(self._app.screen, RunScreen):  # of the previous run
             self._app.pop_screen()
         self.show()
 
     def show(self) -> None:
-        """Its screen, unless that is seen already."""
+        """Show the screen of the run, unless it is visible already."""
         if self.state is not None and not isinstance(self._app.screen, RunScreen):
             self._app.push_screen(RunScreen(self.state, self._name, self, self._keys, self._main().is_production))
 
     def in_short(self) -> list[str]:
-        """Where there is no room for more: how far it is, what waits, and the keys that matter."""
+        """Short progress, what waits, and the essential keys, for a terminal that is too small."""
         if self.state is None:
             return []
         notice = sheets.notice(self.state).text
@@ -186,7 +186,8 @@ class FollowedRun:
         return [sheets.line_in_short(self.state), notice, keys]
 
     def ask_what_next(self) -> None:
-        """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""
+        """Before the user leaves: show the screen of the run and the menu to stop it; only once, even if the user
+        repeats the key."""
         stack = self._app.screen_stack
         if isinstance(stack[-1], StopScreen):
             return

@@ -1,4 +1,4 @@
-"""[5] The run as it goes, and [6] its log with what came of it."""
+"""[5] The page of a run, and [6] its log with the result."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from .state import RunState, ScreenStage
 if TYPE_CHECKING:
     from ..base_app import FramedApp
 
-# [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
+# [5] The runs of this cluster, if none is active here: resume, roll back, or watch.
 
 
 Chosen = tuple[RunKind | None, str]
-"""What is to be done with which run; None: its badge is dismissed."""
+"""The action for a run, and its id; None: dismiss its badge."""
 
 NONE = "There is no run to resume or to roll back. r begins one."
 _ABOUT: list[Line] = [
@@ -50,11 +50,11 @@ _ABOUT: list[Line] = [
 
 
 RUNS_S = 5.0
-"""So often the journals are read again while their list is open: a run may end, or its process be killed."""
+"""Poll interval of the journals while the list is open: a run may end, or its process may be killed."""
 
 
 class RunsScreen(ModalScreen[Chosen | None]):
-    """Mutable: what was found. It gives what is to be done, and with which run."""
+    """Dismissed with the action and the run. Mutable: the runs found."""
 
     BINDINGS = [
         ("o", "choose('GO_ON')"),
@@ -65,7 +65,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
     ]
 
     def __init__(self, desk: ScreenRunController, now: Callable[[], datetime], reached_by: Sequence[str]) -> None:
-        """`reached_by`: the words that lead to the same cluster on a command line."""
+        """`connection_args`: the flags for the same cluster on a command line."""
         super().__init__()
         self._desk = desk
         self._reached_by = reached_by
@@ -110,7 +110,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
 
 
 def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
-    """The latest first."""
+    """The latest run first."""
     columns = (
         Column("RUN", middle=True, floor=20),
         Column("BEGUN", right=True, drop=2),
@@ -129,7 +129,7 @@ def _cells(run: RunSummary, now: datetime) -> Cells:
     return [run.run, begun, phase, updated, run.leader.split("/")[0] or "none", run.said]
 
 
-# [a] What can be done with a run that is under way: nothing of it happens by Enter.
+# [a] The menu to stop an active run: Enter has no effect.
 
 
 class StopChoice(Enum):
@@ -144,8 +144,8 @@ class StopChoice(Enum):
 _LOOK_S = 0.5
 
 ALONE_S = 0.4
-"""Keys that choose stand alone for this long on both sides, and behind the first paint of the menu: a text that was
-meant for another window is faster than that."""
+"""A key of this menu must be isolated by this time before and after it, and after the first paint of the menu: text
+typed for another window is faster."""
 _NOT_ALONE = "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
 
 _GOES_ON = "The run continues. What next?"
@@ -170,7 +170,7 @@ class StopScreen(ModalScreen[StopChoice | None]):
     ]
 
     def __init__(self, state: RunState, node: str = "") -> None:
-        """`node`: whether that one is left alone is what is asked; "" for what becomes of the run."""
+        """`node`: ask whether to leave this node alone; "" asks about the run."""
         super().__init__()
         self._state = state
         self._node = node
@@ -226,7 +226,7 @@ class StopScreen(ModalScreen[StopChoice | None]):
 
 
 def lines(state: RunState) -> list[Line]:
-    """What is half done now, and what each key would do about it."""
+    """What is unfinished now, and the effect of each key."""
     if state.over:
         return ["The run is over meanwhile.", "", "esc closes this."]
     half = events.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
@@ -252,7 +252,7 @@ def lines(state: RunState) -> list[Line]:
 
 
 def about_node(state: RunState, node: str) -> list[Line]:
-    """What it means for one node."""
+    """The effect for one node."""
     if state.over:
         return ["The run is over meanwhile.", "", "esc closes this."]
     course = state.chronicle.nodes[node]
@@ -271,7 +271,7 @@ def _has_waves(state: RunState) -> bool:
     return len({node.wave for node in state.chronicle.nodes.values()}) > 1
 
 
-# What came of a run, in a few lines: against its plan, what is left, and what can be done next.
+# The result of a run in a few lines: compared with its plan, what is not evicted, and next steps.
 
 
 def summary(state: RunState) -> list[Line]:
@@ -296,8 +296,7 @@ def summary(state: RunState) -> list[Line]:
 
 
 def in_markdown(state: RunState, cluster: str, command: str) -> str:
-    """Of a run that ended before anything could be made of it: what was said, and how its nodes stand. `command` tells
-    more."""
+    """For a run that ended without a report: its message and the state of its nodes. `command` prints more."""
     assert state.outcome is not None, "it is over"
     lines = [f"# Run {state.live.run} on {cluster}", "", f"{state.outcome.sign[0]} {state.outcome.said}", ""]
     lines += [f"- {line}" for line in (*state.outcome.more, state.pods_gone)]
@@ -321,18 +320,18 @@ def _so_far(state: RunState) -> list[Line]:
 
 
 class RunPage(Vertical):
-    """Its tables are shown from the state, and follow the cursor."""
+    """Its tables show the state, and details follow the cursor."""
 
     def show(self, state: RunState) -> None:
         raise NotImplementedError
 
     @property
     def table(self) -> LineTable:
-        """The one that has the focus when the page is opened."""
+        """The table that has the focus when the page is opened."""
         return self.query(LineTable).first()
 
     def said(self, text: str) -> str:
-        """For the frame of a part: without markup."""
+        """`text` for the frame of a part: without markup."""
         return sheets.plain(text, look_of(self))
 
 
@@ -375,18 +374,19 @@ class LivePage(RunPage):
         if not budgets.has_focus:
             budgets.to_start()
         tail = self.query_one("#run-tail", LineTable)
-        # No more than are seen: then it is never scrolled, and of the lines that move up only what differs is drawn.
+        # Only the visible number of entries: the table never scrolls, and only differences between moving lines are
+        # drawn.
         tail.show(sheets.log(state.chronicle.moments, state.live.began_at, last=tail.room))
         if not tail.has_focus:
             tail.to_end()
 
     def opens_node(self) -> None:
-        """Its pods; where there is no room for both, in the place of the nodes."""
+        """Show the pods of the node; on a narrow terminal, in place of the nodes."""
         self.add_class("-beside")
         self.query_one("#run-pods", LineTable).focus()
 
     def closes_node(self) -> bool:
-        """Whether one was open."""
+        """Returns whether a node was open."""
         if not self.has_class("-beside"):
             return False
         self.remove_class("-beside")
@@ -394,21 +394,21 @@ class LivePage(RunPage):
         return True
 
     def beside(self, state: RunState) -> None:
-        """What depends on the cursor."""
+        """Update the details of the row under the cursor."""
         node = self.table.key
         pods = self.query_one("#run-pods", LineTable)
         pods.entitle(self.said(node or "Pods"))
         pods.show(sheets.pods(state, node))
         pods.subtitle(self.said(INSPECTS if pods.key and can_inspect(self.app) else ""))
         if not pods.has_focus:
-            pods.to_start()  # those that need a look come first, and change
+            pods.to_start()  # pods that need attention come first, and change
         why = self.query_one("#run-why", Prose)
         why.entitle(self.said("Summary" if state.over else "why it waits"))
         why.show(summary(state) if state.over else sheets.why(state, node, pods.key))
 
 
 class LogPage(RunPage):
-    """Mutable: what of the log is shown, and whether it follows what is new."""
+    """Mutable: the filter of the log, and whether it follows new entries."""
 
     follows = True
     only_wrong = False

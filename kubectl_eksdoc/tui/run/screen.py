@@ -1,4 +1,4 @@
-"""A run on the screen: what it does now, its log, and the keys that pause and stop it."""
+"""The screen of a run: its page and log, and the keys that pause and stop it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .confirm import EntryScreen
 from .pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown
 from .state import RunState
 
-# The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
+# The keys of a run: Enter has no effect, and keys that stop or roll back ask first.
 
 
 _OF_PLANS = tuple(
@@ -39,11 +39,11 @@ _OF_PLANS = tuple(
 )
 _OWN = keymap.keys_of("run")
 RUN_KEYS = (*_OWN[:-2], *_OF_PLANS, *_OWN[-2:])
-"""Help and back are the last."""
+"""Help and back are last."""
 
 
 def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
-    """One clause, "" where the key does what it says."""
+    """One clause; "" if the key has its effect."""
     if elsewhere := key.elsewhere(page):
         return elsewhere
     if key.action in ("pause", "hold"):
@@ -83,8 +83,8 @@ def _why_no_pause(state: RunState) -> str:
 def run_foot(
     state: RunState, page: ScreenPage, keys: Sequence[KeyBinding] = RUN_KEYS, said: Mapping[str, str] | None = None
 ) -> tuple[Hint, ...]:
-    """``space pause  a stop…``: the most useful first; keys that do nothing now are left out. `said`: what those of
-    some actions do now."""
+    """``space pause  a stop…``: the most useful first; keys without effect are omitted. `labels`: descriptions of some
+    actions in this state."""
     told = {"pause": "go on" if state.is_paused else "pause", **(said or {})}
     elsewhere = (key for key in keys if not (key.action == "page" and key.given == page.value))
     kept = sorted((key for key in elsewhere if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
@@ -100,7 +100,7 @@ _IDS = {ScreenPage.RUN: "page-run", ScreenPage.LOG: "page-log"}
 
 
 class _NextStep(Protocol):
-    """What can be done with a run that is over, or will be."""
+    """Actions for a finished run."""
 
     def give_back(self, run: str) -> None: ...
 
@@ -113,19 +113,19 @@ class _NextStep(Protocol):
     def show_plan(self, page: ScreenPage) -> None: ...
 
     def next_group(self) -> None:
-        """The next nodes to drain are marked, and the plan of them is seen."""
+        """Mark the next nodes to drain, and show their plan."""
         ...
 
 
 class RunScreen(PaintedScreen):
-    """Mutable: which page is seen. The run goes on whether it is or not."""
+    """Mutable: the visible page. The run continues regardless of the visible screen."""
 
     CSS_PATH = SCREENS_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     KEYS: ClassVar[tuple[KeyBinding, ...]] = RUN_KEYS
     FIRST: ClassVar[frozenset[str]] = frozenset()
-    """Of the keys those, by their names, that come before what a table does with them."""
+    """Ids of keys that take precedence over the bindings of a table."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class RunScreen(PaintedScreen):
         keys: Mapping[str, str],
         production: bool = False,
     ) -> None:
-        """`name`: the cluster's, which may be one of `production`; `next_step`: None where nothing can be done with it,
-        and no key does; `keys`: the user's own, by the names of actions."""
+        """`cluster_name` may be a `production` cluster; `next_step`: None if no key may act on a finished run; `keys`:
+        the user's keys by action name."""
         super().__init__()
         self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
         for key in self.keymap.keys:
@@ -170,7 +170,7 @@ class RunScreen(PaintedScreen):
         self.show()
 
     def on_resize(self) -> None:
-        """The log shows as many lines as there is room for; a replay that stands still would not show more."""
+        """The log shows as many lines as fit; a paused replay would not add lines by itself."""
         self.call_after_refresh(self.show)
 
     @property
@@ -182,7 +182,7 @@ class RunScreen(PaintedScreen):
         return self.query_one(f"#{_IDS[self.page]}", RunPage)
 
     def show(self) -> None:
-        """All that is seen; what is as it was is not drawn anew."""
+        """Update all visible parts; unchanged parts are not redrawn."""
         if not self.query("#identity"):
             return  # it is being closed
         head = self.head()
@@ -208,7 +208,7 @@ class RunScreen(PaintedScreen):
         return run_foot(self.state, self.page, keys, said)
 
     def why_not(self, key: KeyBinding) -> str:
-        """One clause, "" where the key does what it says."""
+        """One clause; "" if the key has its effect."""
         nothing = _NOTHING_WAITS if key.action == "copy" and not self._remedy else ""
         return why_not(key, self.state, self.page) or nothing
 
@@ -223,10 +223,10 @@ class RunScreen(PaintedScreen):
     def _tell(self, text: str, seconds: float = 5) -> None:
         self.notify(text, timeout=seconds, markup=False)
 
-    # What keys do
+    # Actions of keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is typed, letters are letters, and esc is the line's."""
+        """While the user types, letters are not bindings, and esc belongs to the input line."""
         return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
@@ -241,7 +241,7 @@ class RunScreen(PaintedScreen):
         self._wish(RunWish.GO_ON if self.state.is_paused else RunWish.PAUSE)
 
     def do_hold(self) -> None:
-        """Whatever was drawn when the key was pressed: it never makes a run go on."""
+        """Pause regardless of the displayed state: this key never resumes a run."""
         self._wish(RunWish.PAUSE)
 
     def do_stop(self) -> None:
@@ -364,12 +364,12 @@ class RunScreen(PaintedScreen):
         return outcome.view.render("markdown", self.look)
 
     def do_copy(self) -> None:
-        """Of what stands beside the node under the cursor."""
+        """Copy the command beside the node under the cursor."""
         self.app.copy_to_clipboard(self._remedy)
         self._tell(f"copied: {self._remedy}")
 
     def do_inspect(self) -> None:
-        """Of the pod under the cursor, which is the first that waits while the cursor is on the nodes."""
+        """Inspect the pod under the cursor; while the cursor is on the nodes, the first waiting pod."""
         pod = self.query_one(LivePage).query_one("#run-pods", LineTable).key
         if pod:
             self.post_message(InspectPod(pod))
@@ -385,14 +385,14 @@ class RunScreen(PaintedScreen):
         self._tell(f"copied: {command}{of_demo}", 10)
 
     def _command(self) -> str:
-        """That tells of the run."""
+        """The command that prints the status of the run."""
         outcome, run = self.state.outcome, self.state.live.run
         words_of = outcome.view.command("status") if outcome is not None and outcome.view is not None else ""
         return words_of or shlex.join(["kubectl", "eksdoc", "drain", "status", run, *self._reached_by])
 
     @property
     def _reached_by(self) -> tuple[str, ...]:
-        """The words that lead to the same cluster."""
+        """The flags for the same cluster."""
         view = self.state.live.view
         return tuple((view.reached_by if view is not None else None) or ())
 
@@ -400,7 +400,7 @@ class RunScreen(PaintedScreen):
         self.page = ScreenPage(page)
         self.query_one("#pages", ContentSwitcher).current = _IDS[self.page]
         self.show()
-        self.set_focus(self._page.table)  # at once: the next key may open the line that is typed
+        self.set_focus(self._page.table)  # immediately: the next key may open the input line
 
     def do_plan(self, page: ScreenPage) -> None:
         self._next_step.show_plan(page)
@@ -409,7 +409,7 @@ class RunScreen(PaintedScreen):
         self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
-        """Never out of a run that is under way."""
+        """Never leaves an active run."""
         log = self.query_one(LogPage)
         if self.page is ScreenPage.LOG and log.wanted:
             log.wanted = ""
@@ -423,11 +423,11 @@ class RunScreen(PaintedScreen):
         else:
             self.do_stop()
 
-    # The cursor
+    # Cursor
 
     @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
-        """Enter looks at a node's pods, and at an entry of the log in full; it never does more."""
+        """Enter shows a node's pods, or a log entry in full; it never does more."""
         if event.table.id == "run-nodes":
             self.query_one(LivePage).opens_node()
         elif event.table.id in ("run-log", "run-tail"):

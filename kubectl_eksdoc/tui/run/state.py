@@ -1,4 +1,4 @@
-"""A run as the screens know it: what happened so far, where it stands, and what came of it."""
+"""State of a run on the screens: events so far, progress, and result."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     pass
 
 
-# What the screens need of whoever begins and carries out runs. Runs belong to the process: a screen only looks.
+# The screens only observe a run; it belongs to the process.
 
 
 SILENT_S = 5.0
 
 
 class ScreenStage(Enum):
-    """In the head of the screen."""
+    """The stage in the head of the screen."""
 
     BEGINNING = "BEGINNING"
     RUNNING = "RUNNING"
-    PAUSING = "PAUSING"  # it was asked to, and has not heeded it yet
+    PAUSING = "PAUSING"  # requested, not effective yet
     PAUSED = "PAUSED"
     HELD = "HELD"  # by a guard
     FINISHING = "FINISHING ITS WAVE"
@@ -40,7 +40,7 @@ class ScreenStage(Enum):
 
 
 class RunState:
-    """Mutable: `take` what is new. `wished`: what was wished here last."""
+    """Mutable: `apply` takes updates. `request`: the last request from these screens."""
 
     def __init__(self, live: ActiveRun, clock: Callable[[], float] = monotonic) -> None:
         self.live = live
@@ -49,11 +49,11 @@ class RunState:
         self.standing: RunProgress | None = None
         self.outcome: RunSummaryView | None = None
         self.wished = RunWish.GO_ON
-        self._stood: list[RunProgress] = []  # about as often as it is written down, for the report
+        self._stood: list[RunProgress] = []  # about as often as it is recorded, for the report
         self._heard_s = clock()
 
     def take(self, update: RunUpdate) -> bool:
-        """Whether anything is new."""
+        """Apply an update; returns whether anything is new."""
         new = bool(update.moments) or update.anew
         new = new or update.standing is not self.standing or update.outcome is not self.outcome
         was = self.standing
@@ -64,7 +64,7 @@ class RunState:
         self.chronicle.take(update.moments)
         again = was is not None and was.paused and update.standing is not None and not update.standing.paused
         if again and self.wished is RunWish.PAUSE:
-            self.wished = RunWish.GO_ON  # somebody else wants it to
+            self.wished = RunWish.GO_ON  # another client has resumed it
         self.standing, self.outcome = update.standing, update.outcome
         stands = update.standing
         if stands is not None and (not self._stood or stands.at_s - self._stood[-1].at_s >= WRITTEN_S):
@@ -73,7 +73,7 @@ class RunState:
 
     @property
     def recording(self) -> RunReplay:
-        """What is known of it, once it is over, as if it had been written down."""
+        """The finished run as a recording."""
         assert self.outcome is not None, "it is over"
         view = self.outcome.view
         return RunReplay(
@@ -91,7 +91,7 @@ class RunState:
         )
 
     def may_wish(self, wish: RunWish) -> bool:
-        """What stops is not held or begun anew; it may only be left sooner."""
+        """Whether a request is allowed: a run that is stopping cannot be held or resumed; it can only be left."""
         return wish is RunWish.LEAVE or self.wished not in (RunWish.STOP, RunWish.LEAVE)
 
     @property
@@ -122,22 +122,22 @@ class RunState:
 
     @property
     def is_paused(self) -> bool:
-        """Or is about to be."""
+        """Whether it is paused, or about to be."""
         return self.stage in (ScreenStage.PAUSED, ScreenStage.PAUSING)
 
     @property
     def silent_s(self) -> float:
-        """So long nothing was heard of it, though it tells every second where it stands."""
+        """Seconds since the last update of a run, which reports its progress every second."""
         return 0.0 if self.over or self.standing is None else self._clock() - self._heard_s
 
     @property
     def is_silent(self) -> bool:
-        """The server may not answer: what is shown is not as it is now."""
+        """Whether the server may not respond: the displayed state may be outdated."""
         return self.silent_s >= SILENT_S
 
     @property
     def at_s(self) -> float:
-        """So long it has been going on as far as is known."""
+        """Seconds since the start, as far as is known."""
         view = self.outcome.view if self.outcome is not None else None
         if view is not None:
             return view.record.ended_s
@@ -145,38 +145,37 @@ class RunState:
 
     @property
     def lasted_s(self) -> float:
-        """So long it took, or has taken: of one that is over until its last node was done, as its result and its
-        estimate count."""
+        """Duration so far; of a finished run until its last node was done, as in its result and estimate."""
         view = self.outcome.view if self.outcome is not None else None
         return self.at_s if view is None else view.record.record.drain_s
 
     @property
     def unknown(self) -> str:
-        """What is not known of it, in sentences: "" of a run of this process, more of one that was written down."""
+        """What is not known of the run, in sentences: "" for a run of this process, more for a recorded one."""
         return ""
 
     @property
     def knows_pods(self) -> bool:
-        """Whether it was known before which pods go."""
+        """Whether the pods to evict were known in advance."""
         return True
 
     @property
     def knows_leaving(self) -> bool:
-        """Whether a pod that was asked to go, and is not known to be gone, is known to be there still."""
+        """Whether a pod with an accepted eviction that is not known to be gone is known to exist."""
         return True
 
     @property
     def pods_gone(self) -> str:
-        """``51 of 116 pods gone``; of a plan that evicts none, that."""
+        """``51 of 116 pods gone``; for a plan without evictions, a text."""
         pods = self.chronicle.pods
         return f"{self.chronicle.gone} of {counted(pods, 'pod')} gone" if pods else "no pod to evict"
 
     def details(self, at: int) -> Sequence[tuple[str, str]]:
-        """What else is known of the moment at this place, by name."""
+        """Further details of the event at this index, by name."""
         return ()
 
     def waits_of(self, node: str) -> tuple[PodWaits, ...]:
-        """What its pods wait for; nothing does once it is over."""
+        """What the pods of a node wait for; empty once the run is over."""
         if self.standing is None or self.over:
             return ()
         return tuple(each for each in self.standing.waits if each.node == node)

@@ -1,4 +1,4 @@
-"""The tables of a run: its nodes, the pods of one, the budgets that it takes from, and what happened."""
+"""Tables of a run: nodes, pods of a node, budgets in use, and the log."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ from ..tables.pods import Cells, Sheet, of_rows, text_sheet
 from ..words import PRODUCTION, FittingText, dropped
 from .state import RunState, ScreenStage
 
-# What the head of a run's screens says: which run, how far it is, what is half done if it stops now, what it waits
-# for.
+# The head of the run screens: identity, progress, effect of stopping now, and what the run waits for.
 
 
 _BAR = 24
 
 
 class RunHead(NamedTuple):
-    """The lines at the top: which run, how far it is, what matters most now, and what is half done."""
+    """The lines at the top: identity, progress, the most important notice, and the effect of stopping now."""
 
     identity: tuple[FittingText, ...]
     line: tuple[FittingText, ...]
@@ -40,8 +39,8 @@ class RunHead(NamedTuple):
 
 
 def identity(state: RunState, name: str, production: bool = False) -> tuple[FittingText, ...]:
-    """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``; of a run that was gone on with times are
-    of what was left of it, and are said to be."""
+    """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``; for a resumed run, the times are those of
+    the rest, and labelled so."""
     view = state.live.view
     estimate = view.plan.estimate if view is not None else None
     planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
@@ -49,7 +48,7 @@ def identity(state: RunState, name: str, production: bool = False) -> tuple[Fitt
     of = f" since resumed{of.replace('planned', 'the rest planned')}" if state.live.kind is RunKind.GO_ON else of
     plays = state.live.speed * (1.0 if view is None else view.cluster.identity.speed)
     speed = f"{plays:g} s pass in one" if plays != 1.0 else ""
-    lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # giving back takes a moment
+    lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # a rollback takes a moment
     stage = f"{state.stage.value}{lasted}"
     short = ((2, stage),) if of else ()
     return (
@@ -71,8 +70,8 @@ _STAGE_TONE = {
 
 
 def line(state: RunState) -> tuple[FittingText, ...]:
-    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal has no bar
-    and no name of the run."""
+    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal omits the
+    bar and the id of the run."""
     if state.outcome is not None:
         (sign, tone), said = state.outcome.sign, state.outcome.said
         unplanned = said.partition("; planned")[0]  # the lines below have the rest
@@ -112,7 +111,7 @@ def _wave(state: RunState) -> str:
 
 
 def half(state: RunState) -> tuple[FittingText, ...]:
-    """What is half done if it stops now: its counts stay where there is too little room for the words."""
+    """The effect of stopping now: the numbers are kept if the width is too short for the words."""
     if state.over or state.standing is None or not state.drains:
         return ()
     when = "when it has stopped" if state.stage is ScreenStage.STOPPING else "stop now"
@@ -133,7 +132,7 @@ def _coming(standing: RunProgress) -> Iterator[FittingText]:
 
 
 def notice(state: RunState) -> FittingText:
-    """What matters most now: why nothing is asked for, else what waits."""
+    """The most important notice: why no requests are sent, else what waits."""
     stage, standing = state.stage, state.standing
     if state.outcome is not None:
         result = state.outcome.more[0] if state.outcome.more else ""
@@ -171,7 +170,7 @@ def notice(state: RunState) -> FittingText:
 
 
 def held(state: RunState) -> str:
-    """Why nothing more is asked for: first what went wrong, without the address of a server that everybody knows."""
+    """Why no requests are sent: the cause first, without the server's address, which the head shows."""
     why = brief((state.standing.held if state.standing is not None else "") or state.chronicle.held, "the server ")
     return why if BY_ITSELF in why else f"{why}; it {BY_ITSELF}"
 
@@ -180,20 +179,20 @@ BY_ITSELF = "continues automatically"
 
 
 def bar(part: int, whole: int, room: int) -> str:
-    """``▇▇▇───``: nothing is full before all of it is."""
+    """``▇▇▇───``: full only at 100 %."""
     filled = part * room // whole if whole else 0
     return "▇" * filled + "─" * (room - filled)
 
 
 def log_line(moment: RunMoment, began: datetime) -> tuple[str, str, str]:
-    """When, what, and of what and why."""
+    """Time, event, and its subject and reason."""
     at = began + timedelta(seconds=moment.at_s)
     text = moment.subject + (f" on {moment.node}" if moment.node else "") + (f": {moment.why}" if moment.why else "")
     return f"{at:%H:%M:%S}", moment.what.value, text
 
 
 def plain(text: str, look: Look) -> str:
-    """For a Static that takes markup."""
+    """Text for a Static widget with markup."""
     return shown(text, look).replace("[", r"\[")
 
 
@@ -219,7 +218,7 @@ NOT_YET = "What budgets allow is not known yet."
 
 
 def nodes(state: RunState) -> Sheet:
-    # As planned, by the p50; none of a run whose plan is not known.
+    # The planned spans by p50; none for a run whose plan is not known.
     spans = state.live.view.spans if state.live.view is not None else {}
     columns = (
         Column("W", right=True, drop=2),
@@ -250,7 +249,7 @@ def nodes(state: RunState) -> Sheet:
 
 
 def _timeline(node: NodeCourse, planned: Span, now_s: float, most_s: float, room: int) -> str:
-    """``  ░░▇▇▇▇``: when it was planned to be drained, and over it when it was."""
+    """``  ░░▇▇▇▇``: the planned span, and over it the actual one."""
 
     def drawn(start_s: float, end_s: float) -> range:
         start = min(int(start_s / most_s * room), room - 1)
@@ -267,11 +266,11 @@ def _timeline(node: NodeCourse, planned: Span, now_s: float, most_s: float, room
 
 
 _STANDS = {ScreenStage.PAUSED: "! paused", ScreenStage.HELD: "! held", ScreenStage.STOPPING: "! stopping"}
-"""What a node that is begun waits for while nothing more is asked for at all."""
+"""The state of a started node while no requests are sent."""
 
 
 def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
-    """Sign and word."""
+    """Symbol and word."""
     if node.state is NodeState.EVICTING and (stands := _STANDS.get(state.stage)):
         leaving = state.knows_leaving and any(pod.state is PodState.LEAVING for pod in node.pods.values())
         return ("» leaving", Tone.UNKNOWN) if leaving else (stands, Tone.WARN)
@@ -295,7 +294,7 @@ def _node(node: NodeCourse, state: RunState, left_s: float | None) -> Cells:
 
 
 def _all_known(node: NodeCourse, state: RunState) -> bool:
-    """Whether no other pod than these has to go from it: of what was written down that is known when it is empty."""
+    """Whether the list of pods is complete: for a recorded run, only once the node is empty."""
     return state.knows_pods or node.state is NodeState.DONE
 
 
@@ -307,13 +306,13 @@ _POD_SIGN: dict[PodState, tuple[str, Tone | None]] = {
     PodState.KEPT: ("✗ stays", Tone.BAD),
 }
 ASKED = ("» asked", Tone.UNKNOWN)
-"""To go, and the server accepted; whether it has gone by now is not known."""
+"""The server accepted the eviction; whether the pod is gone is not known."""
 
 _FIRST = (PodState.KEPT, PodState.REFUSED, PodState.LEAVING, PodState.WAITING, PodState.GONE)
 
 
 def pods(state: RunState, node: str | None) -> Sheet:
-    """Those that need a look first."""
+    """Pods that need attention first."""
     columns = (Column("POD", middle=True, floor=16), Column("STATE", floor=9), Column("SINCE", right=True, drop=1))
     course = state.chronicle.nodes.get(node or "")
     if course is None:
@@ -346,7 +345,7 @@ _MOST_REASONS = 4
 
 
 def reasons_of(state: RunState, node: str, pod: str | None) -> list[Reason]:
-    """Of the pod, of its node, then of the whole run; nothing is waited for once it is over."""
+    """Reasons of the pod, then of its node, then of the whole run; none once the run is over."""
     if state.standing is None or state.over:
         return []
     on = f" on {node}"
@@ -355,7 +354,7 @@ def reasons_of(state: RunState, node: str, pod: str | None) -> list[Reason]:
 
 
 def _not_told(state: RunState, told: Sequence[str | tuple[str, Tone]]) -> list[str | tuple[str, Tone]]:
-    """Replacements that are not there yet, and that no reason names."""
+    """Replacements that are not Ready and that no shown line mentions."""
     if state.standing is None:
         return []
     said = " ".join(line if isinstance(line, str) else line[0] for line in told)
@@ -368,7 +367,7 @@ def _not_told(state: RunState, told: Sequence[str | tuple[str, Tone]]) -> list[s
 
 
 def _reason(reason: Reason) -> list[str | tuple[str, Tone]]:
-    """Who waits and since when, for what, what is usual, and the command that shows more."""
+    """Subject and duration, reason, the usual duration, and the command that shows more."""
     of = " ".join(filter(None, (reason.of, f"(+{reason.more})" if reason.more else "")))
     since = f"for {duration(reason.for_s)}" if reason.for_s is not None else ""
     head = ", ".join(filter(None, (of, since)))
@@ -378,7 +377,7 @@ def _reason(reason: Reason) -> list[str | tuple[str, Tone]]:
 
 
 def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[str, Tone]]:
-    """Of the pod under the cursor, else of its node: why it is not gone."""
+    """Why the pod under the cursor, or its node, is not gone."""
     course = state.chronicle.nodes.get(node or "")
     if course is None:
         return []
@@ -402,7 +401,7 @@ def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[
 
 
 def budgets(state: RunState) -> Sheet:
-    """The tightest first."""
+    """The tightest budgets first."""
     columns = (
         Column("BUDGET", middle=True, floor=21),
         Column("HEADROOM", drop=1),
@@ -441,7 +440,7 @@ _LOUD: dict[Happened, Tone] = {
 def log(
     moments: Sequence[RunMoment], began: datetime, only_wrong: bool = False, wanted: str = "", last: int | None = None
 ) -> Sheet:
-    """In the order in which it happened, the `last` so many; keys are places in `moments`."""
+    """Events in order, at most the last `max_entries`; keys are indexes in `events`."""
     first = 0 if last is None else max(0, len(moments) - last)
     columns = (Column("TIME"), Column("WHAT", floor=9), Column("OF WHAT AND WHY", floor=20))
     kept = [

@@ -1,5 +1,5 @@
-"""What stands in the tables of the terminal user interface: columns, and rows that are made when they are seen.
+"""Tables of the terminal user interface: columns, and rows that are created when they become visible.
 
 Belongs here: one file per table, from facts and a plan; no Textual.
-Never here: how a line is drawn (`tui`), a rule.
+Never here: drawing of lines (`tui`), rules.
 """

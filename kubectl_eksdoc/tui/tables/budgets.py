@@ -1,4 +1,4 @@
-"""Tables of budgets with pods on marked nodes, of workloads that have none, of what blocks, and of rights."""
+"""Tables of budgets, of workloads without a budget, of blockers, and of rights."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ UNREAD = "? Budgets could not be read: whether one is in the way is not known."
 
 @once_a_view
 def sheet(view: DrainView, full: bool) -> Sheet:
-    """The worst first; `full` adds what there is room for on a page of its own."""
+    """Budgets with pods on marked nodes, the worst first; `full` adds columns for the budget page."""
     columns = [
         Column("BUDGET", middle=True, floor=24 if full else 21),
         Column("HEADROOM", drop=1),
@@ -79,7 +79,8 @@ def headrooms(view: DrainView) -> Mapping[str, Headroom]:
 
 
 def bar(budget: Budget) -> str:
-    """``███▒░``: a sign for each pod, of large budgets one for a share of them; "" where the numbers are not known."""
+    """``███▒░``: a symbol for each pod, or for a share of the pods of a large budget; "" if the numbers are not
+    known."""
     status = status_of(budget)
     if status is None:
         return ""
@@ -87,7 +88,7 @@ def bar(budget: Budget) -> str:
     lack = max(status.expected - status.current, 0)
     total = stay + go + lack
     if total > _LONGEST:
-        # What there is at all is seen: a share is at least one sign.
+        # Every non-empty share is visible: it has at least one symbol.
         stay, go, lack = (max(round(part / total * _LONGEST), 1) if part else 0 for part in (stay, go, lack))
     return MUST_STAY * stay + MAY_GO * go + MISSING * lack
 
@@ -102,14 +103,13 @@ CLOSED = "[2] PDBs that allow no eviction now"
 
 @once_a_view
 def closed(cluster: Cluster) -> list[Budget]:
-    """The budgets that let no pod go now, or of which it is not known. One without pods lets none go, and holds
-    none."""
+    """The budgets that allow no eviction now, or whose state is unknown. A budget without pods blocks none."""
     numbers = ((each, status_of(each)) for each in cluster.budgets)
     return [budget for budget, known in numbers if known is None or (known.expected and not known.allowed)]
 
 
 def closed_sheet(cluster: Cluster) -> Sheet | None:
-    """Before anything is marked: the budgets that are `closed`, None where all let a pod go."""
+    """Before any node is marked: the `closed_budgets`; None if all budgets allow an eviction."""
     if not cluster.read_of(kinds.BUDGETS).known:
         return text_sheet((UNREAD, "! says why."))
     columns = (
@@ -143,7 +143,7 @@ def _cells(headroom: Headroom, full: bool) -> Cells:
     ]
 
 
-# Workloads of which no budget counts the pods on marked nodes: how many go, and how many of them at once.
+# Workloads without a budget: how many of their pods on marked nodes are evicted, in total and at once.
 
 
 COLUMNS = (
@@ -160,7 +160,7 @@ UNGUARDED_NOTHING = "No pod without a budget is evicted."
 
 @frozen
 class Unguarded:
-    """`at_once` of its `going` pods go in the same round; `workload` None: nobody told how many it should have."""
+    """`at_once` of the `evicted` pods are evicted in the same round; `workload` None: its replica count is unknown."""
 
     namespace: str
     kind: str
@@ -175,13 +175,13 @@ class Unguarded:
 
     @property
     def replicas(self) -> int:
-        """0 where that is not known."""
+        """0 if unknown."""
         return self.workload.replicas if self.workload is not None else 0
 
 
 @once_a_view
 def unguarded(view: DrainView) -> tuple[Unguarded, ...]:
-    """The worst first: those that are away as a whole, then those that lose most at once."""
+    """The worst first: workloads that are completely away, then those that lose most pods at once."""
     rounds: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for each in view.plan.evictions:
         if not each.budget and each.manner.means is not Means.RESTART:
@@ -226,7 +226,7 @@ def _means(each: Unguarded) -> Cell:
 
 @once_a_view
 def starters(view: DrainView) -> tuple[Workload, ...]:
-    """Those of 2 and more replicas that a budget of their own selector would guard, and nothing else."""
+    """Workloads with 2 or more replicas that a budget with their own selector would guard exclusively."""
     tops = [each for each in view.cluster.workloads if each.owner is None]
     return tuple(
         each.workload
@@ -240,13 +240,13 @@ def starters(view: DrainView) -> tuple[Workload, ...]:
 
 
 def _also(workload: Workload, other: Workload) -> bool:
-    """Whether its selector finds pods of the other one as well: two budgets on a pod refuse every eviction."""
+    """Whether its selector also matches pods of the other workload: two budgets for one pod refuse every eviction."""
     near = other.namespace == workload.namespace and other.uid != workload.uid
     return near and workload.selector.matches(other.template_labels)
 
 
 def about(view: DrainView) -> list[Line]:
-    """Why it matters that there is no budget, and what helps."""
+    """Why the missing budgets matter, and remedies."""
     found = unguarded(view)
     if not view.cluster.read_of(kinds.BUDGETS).known:
         return [(UNREAD, Tone.UNKNOWN), "! says why."]
@@ -268,7 +268,7 @@ def about(view: DrainView) -> list[Line]:
     return lines
 
 
-# What blocks, what could not be judged, and what warns: equal ones together, the worst first.
+# Blockers, unknown causes and warnings, grouped, the worst first.
 
 
 BLOCKERS_NOTHING = "Nothing blocks, nothing is unknown, nothing is to be warned of."
@@ -285,8 +285,8 @@ BLOCKERS_COLUMNS = (
 
 @frozen
 class ToDo:
-    """A row of the page of blockers: a `cause` that can be taken for fixed, one that is (`fixed`), what was fixed in
-    the cluster (`about`), or what is only to be known. `groups`: what it is about."""
+    """A row of the blockers page: a `cause` that can be assumed fixed, one that is assumed `fixed`, one that was fixed
+    in the cluster (`subject`), or a note. `groups`: its findings."""
 
     key: str
     groups: tuple[Group, ...]
@@ -296,12 +296,12 @@ class ToDo:
 
     @property
     def code(self) -> str:
-        """That can be taken for fixed; "" where nothing is blocked by it."""
+        """The code that can be assumed fixed; "" if it blocks nothing."""
         return self.key if self.cause is not None or self.fixed else ""
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The first of each thing that it is about together, then the other ones."""
+        """First the combined command of the cause, then the other commands."""
         first = [self.cause.commands] if self.cause is not None and self.cause.commands else []
         known = {line for each in first for line in each.splitlines()}
         return (*first, *(each for each in commands_of(self.groups) if not known.issuperset(each.splitlines())))
@@ -309,8 +309,8 @@ class ToDo:
 
 @once_a_view
 def to_do(view: DrainView, order: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
-    """What is taken for fixed, what blocks in the order in which fixing it frees nodes, what is unknown, what warns.
-    `order`: codes that stay where they were, whatever is taken for fixed meanwhile."""
+    """Assumed fixes, blockers in the order in which fixing them frees nodes, unknown causes, warnings. `order`: codes
+    that keep their position when others are assumed fixed."""
     fixed = assumed_fixed(view)
     rows = [ToDo(code, groups, fixed=True) for code, groups in fixed]
     rows += [ToDo(cause.code, cause.groups, cause) for cause in causes_of(view, order)]
@@ -323,7 +323,7 @@ def to_do(view: DrainView, order: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
 
 
 def ticked_off(view: DrainView, fixed: Iterable[tuple[str, str]]) -> tuple[ToDo, ...]:
-    """What was in the way once and is not now."""
+    """Causes that blocked earlier and no longer do."""
     still = in_the_way(view)
     return tuple(ToDo(" ".join(each), (), about=each[1]) for each in fixed if each not in still)
 
@@ -356,7 +356,7 @@ def _to_do_cells(row: ToDo, now: datetime) -> Cells:
     return [said, about, str(len(nodes) or "·"), frees, since, fix]
 
 
-# What may be read and done in the cluster, what may not, and what that costs: the missing first.
+# Rights in the cluster, and the effect of missing ones; missing rights first.
 
 
 RIGHTS_COLUMNS = (
@@ -369,7 +369,7 @@ RIGHTS_COLUMNS = (
 NOT_ASKED = Cell("·", Tone.FAINT)
 
 Denied = Collection[Permission] | None
-"""What the cluster says we may not do; None: it was not asked (yet)."""
+"""Rights denied by the cluster; None: not checked (yet)."""
 
 
 def rights_sheet(cluster: Cluster, needs: PlanPermissions, denied: Denied) -> Sheet:
@@ -406,7 +406,7 @@ def _rights_cells(verb: str, tone: Tone | None, permission: Permission, lost: st
 
 
 def missing(cluster: Cluster, needs: PlanPermissions, denied: Denied) -> tuple[Permission, ...]:
-    """The rights that we surely lack: what a server does not serve, no right will bring."""
+    """Rights that are surely missing; a kind that the server does not serve needs no right."""
     unread = (
         need.permission for need in needs.plan if cluster.read_of(need.permission.resource).state is ReadState.FORBIDDEN
     )
@@ -415,7 +415,7 @@ def missing(cluster: Cluster, needs: PlanPermissions, denied: Denied) -> tuple[P
 
 
 def rights_about(cluster: Cluster, needs: PlanPermissions, denied: Denied, view: DrainView | None) -> list[Line]:
-    """What it means for the plan, and what to do."""
+    """The effect on the plan, and remedies."""
     hidden = cluster.unread(*(need.permission.resource for need in needs.plan))
     if not hidden:
         lines: list[Line] = [("✓ All that a plan rests on was read.", Tone.GOOD)]

@@ -1,4 +1,4 @@
-"""Every node of the cluster and what the plan does with it; which of them are shown, and in which order."""
+"""Table of nodes: facts and plan status, filter and sort order."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ _STATUS = len(COLUMNS) - 1
 _KUBELET, _AMI = 4, 5
 _IMAGE = 6
 OLD = "!"
-"""Behind a version that is old: it is in colour, too, but not on the row under the cursor, and not with NO_COLOR."""
+"""Marks an outdated version beside its colour, which is missing on the cursor row and with NO_COLOR."""
 
 
 @frozen
 class NodeFacts:
-    """What of the nodes does not change with a plan: made once for what was read."""
+    """Facts of the nodes that do not depend on a plan: computed once per read."""
 
     nodes: Mapping[str, Node]
     texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
     widths: tuple[int, ...]
     ascii_widths: tuple[int, ...]
-    pods: Mapping[str, int]  # by name: how many there are on it
+    pods: Mapping[str, int]  # by name: the number of its pods
     behind: frozenset[str] = frozenset()  # kubelets older than the control plane
     old_images: frozenset[str] = frozenset()
 
@@ -97,12 +97,12 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server:
 
 
 def wave_tone(wave: int) -> Tone | None:
-    """Waves take turns in two colours; their numbers say the same."""
+    """Alternating colours of waves; the wave number says the same."""
     return Tone.GOOD if wave % 2 else None
 
 
 def _image(node: Node) -> str:
-    """The end of it, by which two are told apart."""
+    """The end of the AMI id, which distinguishes two AMIs."""
     image = node.labels.get(IMAGE, "")
     return f"…{image[-_IMAGE:]}" if image else UNKNOWN
 
@@ -114,8 +114,8 @@ def sheet(
     empty: str = "",
     columns: Sequence[Column] = COLUMNS,
 ) -> Sheet:
-    """The nodes of these names. `view`: the plan, None while there is none; `empty`: what is said where there is no
-    name; `columns` with other titles."""
+    """The nodes of these names. `view`: the plan, None without one; `empty_text`: shown without names; `columns` may
+    have other titles."""
     targets = targets_of(view) if view is not None else {}
 
     def cells(name: str) -> Cells:
@@ -155,8 +155,8 @@ def targets_of(view: DrainView) -> Mapping[str, DrainTarget]:
 
 
 def status(node: Node, target: DrainTarget | None, view: DrainView | None, room: int = 0) -> Cell:
-    """What keeps it from being drained comes before what it is; in `room` columns as much of it as fits, and how many
-    more there are."""
+    """Reasons against draining take precedence over the node's own state; within `width` columns as many as fit, and
+    the number of the others."""
     if target is not None and view is not None and target.verdict is not TargetVerdict.DRAINS:
         sign, tone = TARGET_SIGN[target.verdict]
         codes = dict.fromkeys(in_brief(code) for row in view.blocking(target) for code in row.codes)
@@ -181,21 +181,21 @@ def _as_many(said: Sequence[str], room: int) -> str:
     return said[0] + (f" +{len(said) - 1}" if len(said) > 1 else "")
 
 
-# Which nodes are shown: those that are like a text or have labels, and those that something is the matter with.
+# Filter: nodes that match a text or labels, and nodes with a problem.
 
 
 LABELS = "-l"
 
 MOST_NAMES = 500
-"""Of more nodes the names are not searched for one that is near: that is slower than one types."""
+"""With more nodes, names are not searched for a suggestion: that is slower than typing."""
 
 NO_FAULTS = "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
 
 
 @frozen
 class _Filter:
-    """`wanted` is in the line of a node, in lower case, or is not (`inverse`); or its labels are like `selector`.
-    `wrong`: why it is no selector; nothing is like that."""
+    """`text` (lower case) must be in the line of a node, or must not (`inverse`); or its labels must match `selector`.
+    `error`: why the selector is invalid; then nothing matches."""
 
     wanted: str = ""
     inverse: bool = False
@@ -218,7 +218,7 @@ def read(typed: str) -> _Filter:
 
 
 def like(facts: NodeFacts, typed: str) -> tuple[str, ...]:
-    """The names of those that the filter lets through, in their natural order."""
+    """The names of matching nodes, in natural order."""
     filter = read(typed)
     if filter.wrong:
         return ()
@@ -232,7 +232,7 @@ def like(facts: NodeFacts, typed: str) -> tuple[str, ...]:
 
 
 def faulty(names: Iterable[str], facts: NodeFacts, view: DrainView | None) -> tuple[str, ...]:
-    """Not Ready, cordoned, being deleted, or marked and not drained by the plan."""
+    """Nodes that are not Ready, cordoned, being deleted, or marked and not drained by the plan."""
     drains = TargetVerdict.DRAINS
     kept_from = {t.node.name for t in view.targets if t.verdict is not drains} if view is not None else frozenset()
 
@@ -244,7 +244,7 @@ def faulty(names: Iterable[str], facts: NodeFacts, view: DrainView | None) -> tu
 
 
 def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
-    """What is said instead of rows, by lines."""
+    """The text shown without rows."""
     total = len(facts.texts)
     if not typed.strip() or like(facts, typed):
         where = f"Of those that match /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
@@ -258,7 +258,7 @@ def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
 
 
 def _near_word(facts: NodeFacts, filter: _Filter) -> str:
-    """The group, type or version that looks like it, and of as many nodes as one can know by name, the name."""
+    """A similar group, type or version; in a small cluster also a node name."""
     if filter.inverse:
         return ""
     named = len(facts.texts) <= MOST_NAMES
@@ -273,7 +273,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _near_labels(facts: NodeFacts, selector: Selector) -> str:
-    """What the first requirement that no node has was meant to be."""
+    """A suggestion for the first requirement that no node meets."""
     everyone = [node.labels for node in facts.nodes.values()]
     for wanted in selector.requirements:
         if not any(wanted.matches(labels) for labels in everyone):
@@ -290,7 +290,7 @@ def _all(facts: NodeFacts) -> set[str]:
     return {key for node in facts.nodes.values() for key in node.labels}
 
 
-# In which order the nodes stand: by one column, forth or back; what is not known stands last either way.
+# Sort order: by one column, ascending or descending; unknown values are always last.
 
 
 FORTH, BACK = "▲", "▼"
@@ -298,17 +298,17 @@ FORTH, BACK = "▲", "▼"
 
 @frozen
 class SortOrder:
-    """`column` is the title of one; `back`: the last of them first."""
+    """`column` is a column title; `is_descending`: the last value first."""
 
     column: str = COLUMNS[0].title
     back: bool = False
 
     def by(self, column: str) -> SortOrder:
-        """That column; the same one again is reversed."""
+        """Sort by that column; the same column again reverses the order."""
         return replace(self, back=not self.back) if column == self.column else SortOrder(column)
 
     def next(self) -> SortOrder:
-        """The next column, after the last the first."""
+        """The next column, cyclically."""
         titles = [column.title for column in COLUMNS]
         return SortOrder(titles[(titles.index(self.column) + 1) % len(titles)])
 
@@ -318,7 +318,7 @@ def sign(order: SortOrder) -> str:
 
 
 def marked(columns: Iterable[Column], order: SortOrder) -> tuple[Column, ...]:
-    """The column that they are in the order of has a sign at its title."""
+    """The sorted column has a symbol in its title."""
     return tuple(
         replace(each, title=each.title + sign(order), short=(each.short or each.title) + sign(order))
         if each.title == order.column
@@ -328,7 +328,7 @@ def marked(columns: Iterable[Column], order: SortOrder) -> tuple[Column, ...]:
 
 
 def in_order(names: Iterable[str], order: SortOrder, facts: NodeFacts, view: DrainView | None) -> tuple[str, ...]:
-    """`names` stand in natural order, and those that are alike stay so."""
+    """`names` are in natural order; the sort is stable."""
     given = tuple(names)
     if order == SortOrder():
         return given
@@ -338,7 +338,7 @@ def in_order(names: Iterable[str], order: SortOrder, facts: NodeFacts, view: Dra
     return (*known, *(name for name in given if keys[name] is None))
 
 
-# What is compared is of one type in one column; None is not known.
+# Sort keys of one column have one type; None is unknown.
 Key = Callable[[str], Any]
 _NOT_DRAINED = (TargetVerdict.SKIPPED, TargetVerdict.REFUSED, TargetVerdict.UNKNOWN, TargetVerdict.PARTIAL)
 
@@ -361,7 +361,7 @@ def _keys(facts: NodeFacts, view: DrainView | None) -> Mapping[str, Key]:
 
 
 def _youth(node: Node) -> float | None:
-    """Less for the younger one."""
+    """A smaller value for a younger node."""
     created = node.created_at
     if created is None:
         return None
@@ -370,7 +370,7 @@ def _youth(node: Node) -> float | None:
 
 
 def _trouble(facts: NodeFacts, view: DrainView | None) -> Key:
-    """What keeps nodes from being drained first, then what is not Ready, what goes, what is cordoned."""
+    """Nodes that are not drained first, then not Ready, being deleted, cordoned."""
     verdicts = {target.node.name: target.verdict for target in view.targets} if view is not None else {}
 
     def key(name: str) -> int:

@@ -1,4 +1,4 @@
-"""Tables of pods, by node or by budget, and of knobs; and a table as a widget takes it, its rows made when drawn."""
+"""Tables of pods by node or budget, and of knobs; and the sheet type, whose rows are created when drawn."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from kubectl_eksdoc.report.text import Cell, Column, Look, Tone, age, between, c
 
 from ..knobs import KNOBS
 
-# How much room text takes on a terminal: Korean, Chinese and Japanese signs take two columns each.
+# Display width of text: Korean, Chinese and Japanese characters take two columns each.
 
 
 def cells(text: str) -> int:
-    """In columns of the terminal. Most text is ASCII, of which that is the number of signs."""
+    """The width in columns of the terminal. Most text is ASCII: one column for each character."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def padded(text: str, room: int) -> str:
-    """With spaces behind it, so that it takes at least `room` columns."""
+    """`text` padded with spaces to at least `width` columns."""
     return text + " " * (room - cells(text))
 
 
 def wrapped(text: str, room: int) -> list[str]:
-    """Lines of at most `room` columns, broken at spaces; a word that is too long is broken."""
+    """Lines of at most `width` columns, wrapped at spaces; a word that is too long is split."""
     lines, line, wide = [], "", 0
     for word in text.split(" "):
         size = cells(word)
@@ -53,20 +53,19 @@ def wrapped(text: str, room: int) -> list[str]:
 Cells = Sequence[str | Cell]
 
 Line = str | tuple[str, Tone]
-"""Of prose."""
+"""A line of prose, optionally with a tone."""
 
 _ASCII = Look(ascii=True)
 
 
-# A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.
+# A table for a widget: a row is created when it is drawn, because few of thousands are visible.
 
 
 @frozen
 class Sheet:
-    """`keys` name the rows in their order; `cells` gives those of a key, of as many as there are columns. `widths` of
-    the columns on a terminal, as wide as the widest text in them, titles aside, and `ascii_widths` of the same in ASCII
-    (none: as `widths`); the column `fill` gets what is left of the line, and `filled` its cell for so much room (None:
-    as `cells` has it)."""
+    """`keys` name the rows in order; `cells` returns the cells of a row, one for each column. `widths`: the maximum
+    width of each column without titles; `ascii_widths`: the same in ASCII (empty: as `widths`). The column
+    `fill_column` gets the remaining width, and `fill_cell` returns its cell for that width (None: from `cells`)."""
 
     columns: Sequence[Column]
     widths: Sequence[int]
@@ -74,14 +73,14 @@ class Sheet:
     cells: Callable[[str], Cells]
     fill: int | None = None
     filled: Callable[[str, int], Cell | str] | None = None
-    empty: str = ""  # what is said where there is no row
-    head: Callable[[int], str] | None = None  # the title of the column `fill`, for so much room
-    full: Callable[[], int] | None = None  # the widest text in the column `fill`; None: `widths` has it
+    empty: str = ""  # text without rows
+    head: Callable[[int], str] | None = None  # title of `fill_column` for its width
+    full: Callable[[], int] | None = None  # maximum width of `fill_column`; None: from `widths`
     ascii_widths: Sequence[int] = ()
 
     @property
     def can_be_wide(self) -> bool:
-        """Not where something is drawn for just the room that there is."""
+        """False if cells are drawn for the available width."""
         return self.head is None and bool(self.columns)
 
 
@@ -89,7 +88,7 @@ EMPTY = Sheet((), (), (), lambda key: ())
 
 
 def text_sheet(lines: Sequence[str]) -> Sheet:
-    """Only words."""
+    """A sheet without rows that shows a text."""
     return Sheet((Column(""),), (max(map(cells, lines)),), (), lambda key: (), empty="\n".join(lines))
 
 
@@ -99,7 +98,7 @@ def text_of(cell: str | Cell) -> str:
 
 @dataclass
 class Widths:
-    """Mutable: the widest text of each column so far."""
+    """The maximum width of each column so far. Mutable."""
 
     columns: Sequence[Column]
     widest: list[int] = field(default_factory=list)
@@ -119,7 +118,7 @@ class Widths:
 def of_rows(
     columns: Sequence[Column], rows: Sequence[tuple[str, Cells]], empty: str = "", fill: int | None = None
 ) -> Sheet:
-    """Of rows that are made already: few enough of them."""
+    """A sheet of precomputed rows, for small tables."""
     widths = Widths(columns)
     for _, row in rows:
         widths.see(row)
@@ -128,12 +127,12 @@ def of_rows(
     return Sheet(columns, widths.widest, tuple(by_key), found, fill, empty=empty, ascii_widths=widths.in_ascii)
 
 
-# What is made of a plan is made once: a key that is pressed must not go through thousands of budgets again.
+# Values computed from a plan are cached: a pressed key must not traverse thousands of budgets again.
 
 
 _LAST = 2
-"""One plan is shown while the next one is prepared. Nothing is kept at the view itself: what is made of it leads back
-to it, and such a ring is freed only by the garbage collector, which runs seldom."""
+"""One plan is shown while the next one is prepared. The cache is not on the view itself: values refer back to the view,
+and only the garbage collector frees such cycles, which runs rarely."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -141,7 +140,7 @@ V = TypeVar("V")
 
 
 def once_a_view(make: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
-    """`make`, which for the views (or clusters) it was asked for last says what it said; from any thread."""
+    """Cache the result of `compute` for the last views (or clusters); thread-safe."""
     kept: list[tuple[V, object, T]] = []
 
     def found(view: V, /, *args: P.args, **named: P.kwargs) -> T:
@@ -159,16 +158,16 @@ def once_a_view(make: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V,
     return found
 
 
-# The knobs of a plan: what each is at, the flag that says the same, and what it does.
+# The knobs of a plan: value, equivalent flag, and effect.
 
 
 _DOES = max(len(knob.does) for knob in KNOBS)
 COLUMNS = (Column("KNOB"), Column("VALUE"), Column("FLAG", drop=2), Column("WHAT IT DOES", drop=1, floor=_DOES))
-"""What it does is seen whole, or below the table."""
+"""The effect is shown in full, or below the table."""
 
 
 def sheet(policy: DrainPolicy) -> Sheet:
-    """The key of a row is the knob's id; one that is not as it comes is marked."""
+    """A row for each knob, its key is the knob's id; changed values are marked."""
     fresh = DrainPolicy()
     rows: list[tuple[str, Cells]] = []
     for knob in KNOBS:
@@ -207,16 +206,16 @@ _FIRST = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN, PodVerdict.HELD, PodVerdict.ST
 
 @frozen
 class Listed:
-    """A page of pods: what stands above them, and the rows and the pods by uid; the last cell says why."""
+    """A page of pods: title, and rows and pods by UID; the last cell is the reason."""
 
     title: str
     sheet: Sheet
     pods: Mapping[str, Pod]
-    verdict: int = len(OF_NODE) - 2  # the column that says what becomes of the pod
+    verdict: int = len(OF_NODE) - 2  # the column of the verdict
 
 
 def of_node(name: str, cluster: Cluster, view: DrainView | None, marked: bool) -> Listed:
-    """Evictions in their order, then what is left on it, the blocked first. `view`: None while there is no plan."""
+    """Evictions in their order, then the pods that are not evicted, blocked ones first. `view`: None without a plan."""
     pods = sorted((pod for pod in cluster.pods if pod.node == name), key=lambda pod: pod.key)
     facts = _Facts(cluster)
     going, left = _in_plan(view, pods)
@@ -248,7 +247,7 @@ def of_node(name: str, cluster: Cluster, view: DrainView | None, marked: bool) -
 
 
 def of_budget(key: str, cluster: Cluster, view: DrainView | None) -> Listed:
-    """`key`: ns/name. Those that go come first, in their order."""
+    """`key`: ns/name. Evicted pods come first, in their order."""
     facts = _Facts(cluster)
     budget = next((each for each in cluster.budgets if each.key == key), None)
     if budget is None:
@@ -271,7 +270,7 @@ def of_budget(key: str, cluster: Cluster, view: DrainView | None) -> Listed:
 
 
 def _in_plan(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Eviction], dict[str, NotEvictedPod]]:
-    """By uid: those of them that go, and those that are left on a node that is marked."""
+    """By UID: evictions, and pods that are not evicted from a marked node."""
     if view is None:
         return {}, {}
     ours = {pod.uid for pod in pods}
@@ -298,7 +297,7 @@ def _ready(pod: Pod) -> Cell:
 
 
 def _grace(pod: Pod, view: DrainView | None) -> str:
-    """Under this plan."""
+    """The grace period under this plan."""
     return duration(pod.grace_seconds if view is None else view.grace(pod))
 
 
@@ -311,7 +310,7 @@ def _title(name: str, total: int, going: int, view: DrainView | None, marked: bo
 
 
 class _Facts:
-    """Mutable by nobody: what is looked up for every pod, put together once."""
+    """Lookups for every pod, built once. Immutable."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._now = cluster.observed_at
@@ -322,7 +321,7 @@ class _Facts:
         self.no_pods = f"Pods could not be read: {unread[0].detail}" if unread else "There is no pod."
 
     def workload(self, pod: Pod) -> str:
-        """The outermost owner that is known."""
+        """The outermost known owner."""
         owner = pod.owner
         while owner is not None and owner.uid in self._owners:
             owner = self._owners[owner.uid]

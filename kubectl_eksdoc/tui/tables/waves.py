@@ -1,4 +1,4 @@
-"""The waves as a Gantt, two plans beside each other, and all that the pages need of a plan, made with it."""
+"""Waves as a Gantt chart, comparison of two plans, and precomputed tables of a plan."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .pods import Cells, Sheet, of_rows, once_a_view
 NOTHING = "No node of the plan is drained."
 
 EVICTING = ("▇", "▆")
-"""Waves take turns in these, so that one sees where the next begins."""
+"""Alternating symbols of consecutive waves, so that the begin of a wave is visible."""
 EMPTY = "─"
 _LEAST_BARS = 40
-"""Columns that the bars of the whole page have before others are left out."""
+"""Minimum columns of the bars on the full page; other columns are dropped first."""
 KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty until done  {SLOW} p95"
 
 
@@ -81,8 +81,8 @@ _MOST_BUDGETS = 2
 
 
 def _taken(view: DrainView) -> dict[str, str]:
-    """``shop/checkout 2, data/kafka 1 +3``: how many pods of a node each budget has that is taken from, by node; those
-    that have the least room first."""
+    """``shop/checkout 2, data/kafka 1 +3``: by node, the number of its pods for each budget that their evictions use;
+    the tightest budgets first."""
     rank = {each.budget.key: at for at, each in enumerate(budget_order(view, full=True))}
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for each in view.evictions:
@@ -97,18 +97,18 @@ def _taken(view: DrainView) -> dict[str, str]:
 
 
 def _time_width(view: DrainView) -> int:
-    """Room for the longest time behind a bar."""
+    """Width of the longest time after a bar."""
     return max((len(duration(span.done_s)) for span in view.spans.values()), default=0) + 1
 
 
 def gantt(span: Span, end: float, room: int, wave: int, slow_s: float = 0.0) -> str:
-    """``   ▇▇▇▇─ 1m05s ···``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
+    """``   ▇▇▇▇─ 1m05s ···``, at least one symbol long; the time is the p50 end, the tail reaches to the p95 end."""
     bars = max(room - len(duration(end)) - 1, 1)
     bar = f"{text_bar(span, 0.0, end, bars, EVICTING[(wave - 1) % 2], EMPTY)} {duration(span.done_s)} "
     return f"{bar}{SLOW * (round(slow_s / end * bars) - len(bar))}".rstrip()
 
 
-# Two plans beside each other: A, which was pinned, and the one that is chosen now.
+# Two plans compared: the pinned plan A and the current one.
 
 
 COLUMNS = (Column("WHAT"), Column("A", right=True), Column("NOW", right=True), Column("CHANGE", right=True))
@@ -131,7 +131,7 @@ FIGURES: tuple[tuple[str, Figure, bool, bool], ...] = (
     ("unknown", lambda view: len(view.unknowns), False, False),
     ("budgets one at a time", lambda view: sum(h.verdict is BudgetVerdict.SERIAL for h in view.budgets), False, False),
 )
-"""Each with whether more of it is better, and whether it is a time in seconds."""
+"""Label, value, whether more is better, and whether it is a time in seconds."""
 
 
 def _of_estimate(view: DrainView, name: str) -> float | None:
@@ -155,7 +155,7 @@ def _said(value: float | None, time: bool) -> str:
 def _change(before: float | None, now: float | None, more_is_better: bool, time: bool) -> Cell:
     if before is None or now is None:
         return Cell(_NOT_KNOWN, Tone.UNKNOWN)
-    by = round(now) - round(before) if time else now - before  # as both are shown
+    by = round(now) - round(before) if time else now - before  # as both are displayed
     if not by:
         return Cell("=", Tone.FAINT)
     said = f"{'+' if by > 0 else '-'}{duration(abs(by)) if time else f'{abs(by):g}'}"
@@ -163,7 +163,7 @@ def _change(before: float | None, now: float | None, more_is_better: bool, time:
     return Cell(said if better else f"! {said}", Tone.GOOD if better else Tone.WARN)
 
 
-# All that the pages need of a plan, made where the plan is made: the thread that answers keys finds it done.
+# The tables of a plan, computed in the planner's thread: the thread that handles keys finds them cached.
 
 
 def prepare(view: DrainView) -> None:

@@ -1,6 +1,6 @@
-"""The AWS account that the demo's cluster lives in: what AWS would answer about it, in botocore's response shapes.
+"""The AWS account of the demo's cluster: answers of AWS about it, in botocore's response shapes.
 
-Belongs here: made-up answers to the questions the tool asks, consistent with the demo's nodes and applications, the
-same each time, and refusals in AWS's own words.
-Never here: an SDK, a clock, a network, or anything that a real account's answer depends on.
+Belongs here: synthetic answers to the requests of the tool, consistent with the demo's nodes and applications, the same
+each time, and refusals with AWS's own messages.
+Never here: an SDK, a clock, a network, or anything that the answer of a real account depends on.
 """

@@ -1,7 +1,7 @@
-"""EKS's answers about the add-ons that are installed, and those that could be.
+"""EKS's answers about installed and available add-ons.
 
-The first incident stands in it: vpc-cni's configuration values hold one of the two settings that pods with security
-groups of their own need. The other was set on the live DaemonSet by hand, and an update with OVERWRITE takes it back.
+It has the first incident: the configuration values of vpc-cni have one of the two settings that security groups for
+pods need. The other one was set on the live DaemonSet by hand, and an update with OVERWRITE resets it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CNI_VALUES = '{"env":{"ENABLE_POD_ENI":"true"}}'
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An add-on of the cluster; `born` and `changed` in minutes ago, `role` is its service account's by IRSA."""
+    """An add-on of the cluster; `born` and `changed` in minutes ago, `role` is the IRSA role of its service account."""
 
     name: str
     version: str
@@ -39,12 +39,12 @@ INSTALLED = (
 
 
 def list_addons(params: Params) -> Json:
-    """The names of those that are installed."""
+    """The names of installed add-ons."""
     return {"addons": [each.name for each in INSTALLED]}
 
 
 def describe_addon(params: Params) -> Json:
-    """One that is installed."""
+    """An installed add-on."""
     return {"addon": _described(installed(params["addonName"]))}
 
 
@@ -53,14 +53,14 @@ def installed(name: str) -> Installed:
 
 
 def describe_addon_versions(params: Params) -> Json:
-    """What EKS offers; only the asked cluster version's compatibility is told."""
+    """The add-ons that EKS offers; only with the compatibility of the requested cluster version."""
     versions, name = cluster_versions(params.get("kubernetesVersion")), params.get("addonName")
     asked_for = (each for each in OFFERED.values() if name in (None, each.name))
     return {"addons": [offered(each, versions) for each in asked_for]}
 
 
 def describe_addon_configuration(params: Params) -> Json:
-    """What one version takes; without `configurationSchema` where no real document is known to us."""
+    """The configuration of one version; without `configurationSchema` where no real document is known."""
     name, version = params["addonName"], params["addonVersion"]
     addon = OFFERED[name]
     answer: Json = {"addonName": name, "addonVersion": version, "podIdentityConfiguration": []}

@@ -1,6 +1,6 @@
-"""Which add-ons EKS offers for which Kubernetes versions, and what each takes as its configuration.
+"""The add-ons that EKS offers for each Kubernetes version, and the configuration of each.
 
-Versions that no source named are made up: see the README beside the schemas.
+Versions without a source are made up: see the README beside the schemas.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from tools.demo.meta import Json
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One version of an add-on: for clusters from `first` to `last`, and what EKS chooses for those of `default`."""
+    """One version of an add-on: for clusters from `first` to `last`, and the default of EKS for clusters of
+    `default`."""
 
     version: str
     first: str
@@ -28,10 +29,10 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Addon:
-    """An add-on that EKS offers, its `builds` from the newest on.
+    """An add-on that EKS offers, with its `builds`, the newest first.
 
-    `service_account` and `policies` are what it recommends for Pod Identity; `schema` is the file with the document
-    that its configuration is checked by, "" where none is known.
+    `service_account` and `policies` are its recommendation for Pod Identity; `schema` is the file with the schema of
+    its configuration, "" where none is known.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Addon:
     compute: tuple[str, ...] = ("ec2", "auto", "hybrid", "fargate")
 
     def for_cluster(self, version: str) -> Iterator[str]:
-        """Those of its versions that fit a cluster's, newest first."""
+        """Its versions for a cluster of that version, the newest first."""
         return (build.version for build in self.builds if build.fits(version))
 
     def build(self, version: str) -> Build | None:
@@ -143,7 +144,7 @@ OFFERED = {addon.name: addon for addon in _CATALOGUE}
 
 
 def offered(addon: Addon, versions: tuple[str, ...]) -> Json:
-    """It and its builds that fit one of the cluster `versions`, as DescribeAddonVersions says them."""
+    """The add-on and its builds for one of the cluster `versions`, as DescribeAddonVersions returns them."""
     return {
         "addonName": addon.name,
         "type": addon.kind,
@@ -174,5 +175,6 @@ def _compatibilities(build: Build, versions: tuple[str, ...]) -> list[Json]:
 
 
 def cluster_versions(asked: str | None) -> tuple[str, ...]:
-    """Those that a question is about: the one that it names, or all that are supported; none if that one is not."""
+    """The versions of a request: the one that it names, or all supported ones; none if the named one is not
+    supported."""
     return tuple(version for version in supported() if asked in (None, version))

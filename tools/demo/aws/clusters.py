@@ -1,4 +1,4 @@
-"""EKS's answers about the cluster itself and about the Kubernetes versions that it offers."""
+"""EKS's answers about the cluster and about the Kubernetes versions that it offers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tools.demo.meta import NOW, Json, hexadecimal
 from tools.demo.world import CLUSTER, REGION, VPC
 
 BORN, UPGRADED = 90_010, 1_600
-"""Minutes ago: a little older than its oldest object; its control plane is at its version since yesterday."""
+"""Minutes ago: a little older than its oldest object; its control plane has its version since yesterday."""
 
 PLATFORM = "eks.38"
-"""Of every version's newest control plane; the number is made up."""
+"""The newest platform version of every Kubernetes version; the number is made up."""
 
 _ID = hexadecimal(32, "cluster", CLUSTER).upper()
 ENDPOINT = f"https://{_ID}.gr7.{REGION}.eks.amazonaws.com"
@@ -87,7 +87,7 @@ def _network() -> Json:
 
 
 def describe_cluster_versions(params: Params) -> Json:
-    """Those that are supported, newest first."""
+    """The supported versions, the newest first."""
     versions = [_a_version(*row) for row in _CALENDAR]
     return {"clusterVersions": [each for each in versions if each["versionStatus"] != _UNSUPPORTED]}
 
@@ -114,5 +114,5 @@ def _a_version(version: str, released: str, standard: str, extended: str, patch:
 
 
 def _status(standard: datetime, extended: datetime) -> str:
-    """Extended support begins with the day on which the standard one ends."""
+    """Extended support begins on the day on which standard support ends."""
     return "STANDARD_SUPPORT" if standard > NOW else "EXTENDED_SUPPORT" if extended > NOW else _UNSUPPORTED

@@ -1,4 +1,4 @@
-"""The demo's AWS account behind one question: which service, which operation, with which parameters."""
+"""The demo's AWS account as one function: service, operation, parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CALLER = "oncall"
 
 
 def _get_caller_identity(params: Params) -> Json:
-    """Somebody on call, by a role."""
+    """An on-call engineer, by a role."""
     user = f"AROA{suffix(17, 'role', _CALLER).upper()}:demo"
     return {"Account": ACCOUNT, "UserId": user, "Arn": f"arn:aws:sts::{ACCOUNT}:assumed-role/{_CALLER}/demo"}
 
@@ -105,7 +105,7 @@ ANSWERS = answers(DEMO)
 
 
 class DemoAws:
-    """An account with the demo's cluster in it; it can be read, and not changed. `estate`: its machines."""
+    """An account with the demo's cluster; it can be read, and not changed. `estate`: its machines."""
 
     def __init__(self, estate: Estate = DEMO) -> None:
         self._answers = ANSWERS if estate is DEMO else answers(estate)
@@ -113,6 +113,6 @@ class DemoAws:
     def ask(self, service: str, operation: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The answer in botocore's response shape, all pages in one, without ResponseMetadata.
 
-        The caller owns it: each call builds anew.
+        The caller owns it: each call builds a new one.
         """
         return self._answers[service][operation](params)

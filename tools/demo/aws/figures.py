@@ -1,5 +1,5 @@
-"""CloudWatch's answers: nobody has used the shop's queue or rules in the last day, so it has no figures of any; what is
-in use of the account's quotas it counts."""
+"""CloudWatch's answers: the shop's queue and rules were not used in the last day, so they have no data points; the
+usage of quotas has some."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.demo.aws.quotas import USAGE, used
 from tools.demo.meta import Json
 
 _COUNTED = 6
-"""Minutes ago; it counts every five."""
+"""Minutes ago; quota usage is counted every five minutes."""
 
 
 def get_metric_data(params: Params) -> Json:

@@ -1,4 +1,4 @@
-"""Images of the demo's nodes, as EC2 describes them and Systems Manager names them, and the account's defaults."""
+"""AMIs of the demo's nodes, as EC2 and Systems Manager describe them, and the account's metadata defaults."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _PARAMETERS = "/aws/service/eks/optimized-ami/"
 
 
 def describe_images(params: Params) -> Json:
-    """Those of the demo's nodes, and the newest of their kinds."""
+    """The AMIs of the demo's nodes, and the newest of each kind."""
     return {"Images": [_an_image(each) for each in (*IMAGES, *NEWEST)]}
 
 
 def get_instance_metadata_defaults(estate: Estate, params: Params) -> Json:
-    """Nobody has set any in the demo's."""
+    """The demo's account has no defaults."""
     return {"AccountLevel": {"ManagedBy": "account", **estate.defaults}}
 
 
 def get_parameter(params: Params) -> Json:
-    """The newest image of each kind that the demo knows; Systems Manager says nothing of what it does not find."""
+    """The newest AMI of each kind in the demo; Systems Manager returns nothing for an unknown parameter."""
     name = params["Name"]
     held = {key: value for image in NEWEST for key, value in parameters(image).items()}
     value, made = held[name]
@@ -35,7 +35,7 @@ def get_parameter(params: Params) -> Json:
 
 
 def parameters(image: Image) -> dict[str, tuple[str, str]]:
-    """Names and values of what Systems Manager holds of an image, each with the day it was written."""
+    """Names and values of the parameters of an AMI, each with the day on which it was written."""
     said = {"image_id": image.id, "image_name": image.name, "release_version": image.release}
     whole = json.dumps({"schema_version": "2", **said})
     top = f"{_PARAMETERS}{image.parameter}/recommended"

@@ -1,7 +1,7 @@
-"""EKS's insights into the upgrade to the next versions: what it would say of this cluster's nodes, add-ons and clients.
+"""EKS upgrade insights for the next versions: findings about this cluster's nodes, add-ons and clients.
 
-The second incident stands in it: a client still calls an API that the next version does not serve any more, an add-on
-does not fit it, nodes are behind.
+It has the second incident: a client still uses an API that the next version does not serve, an add-on is not compatible
+with it, nodes are behind.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _UG = "https://docs.aws.amazon.com/eks/latest/userguide"
 _OLD_POOLS = ("blue", "fargate")
 _AL2_POOLS = ("blue",)
 
-# The only API of Kubernetes that 1.34 stops to serve (its v1 came with 1.30).
+# The only API of Kubernetes that 1.34 no longer serves (its v1 came with 1.30).
 _POLICIES = "/apis/admissionregistration.k8s.io/{}/validatingadmissionpolicies"
 _CLIENT = "policy-webhook/v0.9.4 (linux/amd64) kubernetes/9edcffc"
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """One check; `changed` is how many minutes ago its status last did, `pools` have the nodes that it names."""
+    """One check; `changed`: minutes since the last change of its status, `pools` have the nodes that it names."""
 
     name: str
     status: str
@@ -123,12 +123,12 @@ INSIGHTS = (
 
 
 def list_insights(params: Params) -> Json:
-    """All of them in short."""
+    """The summaries of all insights."""
     return {"insights": [_in_short(each) for each in INSIGHTS]}
 
 
 def describe_insight(params: Params) -> Json:
-    """One in full."""
+    """One insight with all details."""
     ident = params["id"]
     return {"insight": next(_in_full(each) for each in INSIGHTS if each.id == ident)}
 
@@ -176,7 +176,7 @@ def _calls() -> Json:
 
 
 def _misfits() -> Iterator[Json]:
-    """Installed add-ons that do not fit the next version, each with the versions of it that do."""
+    """Installed add-ons that are not compatible with the next version, each with its compatible versions."""
     for each in INSTALLED:
         fitting = list(OFFERED[each.name].for_cluster(NEXT))
         if each.version not in fitting:

@@ -13,7 +13,7 @@ from tools.demo.world import ACCOUNT, CLUSTER, MACHINES, REGION, VPC, Machine
 
 
 def describe_instances(estate: Estate, params: Params) -> Json:
-    """Reservations of one instance each. Those of EKS Auto Mode are hidden unless managed ones are asked for
+    """Reservations of one instance each. Those of EKS Auto Mode are hidden unless managed instances are requested
     (Get/ModifyManagedResourceVisibility)."""
     seen = [p for p in estate.pools if p.maker is not Maker.AUTO_MODE or params.get("IncludeManagedResources")]
     instances = [_an_instance(machine, pool) for pool in seen for machine in pool.machines]
@@ -31,7 +31,7 @@ def describe_instances(estate: Estate, params: Params) -> Json:
 
 
 def launched(machine: Machine) -> datetime:
-    """A minute before its node was there."""
+    """A minute before its Node was created."""
     return at(machine.age + 1)
 
 
@@ -82,7 +82,7 @@ def _metadata_options(pool: Pool) -> Json:
 
 
 def _tags(machine: Machine, pool: Pool) -> dict[str, str]:
-    """As Auto Scaling and EKS, or Karpenter, tag what they launch (Karpenter's docs, NodeClasses, spec.tags)."""
+    """The tags that Auto Scaling and EKS, or Karpenter, set on instances (Karpenter's docs, NodeClasses, spec.tags)."""
     version = pool.template_version
     template = {"aws:ec2launchtemplate:id": pool.template_id, "aws:ec2launchtemplate:version": version}
     if pool.managed:
@@ -106,7 +106,7 @@ def _tags(machine: Machine, pool: Pool) -> dict[str, str]:
 
 
 def describe_spot_instance_requests(params: Params) -> Json:
-    """One for each Spot instance, all of them fulfilled: nobody has a notice."""
+    """One for each Spot instance, all fulfilled, without an interruption notice."""
     requests = [_spot_request(machine) for machine in MACHINES if machine.pool == "general"]
     return {"SpotInstanceRequests": requests}
 

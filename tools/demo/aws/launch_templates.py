@@ -1,5 +1,5 @@
-"""EC2's answers about launch templates: EKS made one for each node group, Karpenter one for its class of nodes, and
-some are their owners' own."""
+"""EC2's answers about launch templates: one from EKS for each node group, one from Karpenter for its NodeClass, and
+some custom ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.demo.world import ACCOUNT, CLUSTER
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """One with one version, which is the newest and the default."""
+    """A launch template with one version, which is the newest and the default."""
 
     id: str
     name: str
@@ -31,11 +31,12 @@ def describe_launch_template_versions(estate: Estate, params: Params) -> Json:
 
 
 def _templates(estate: Estate) -> list[_Template]:
-    """That from which each pool's instances are launched, and those that EKS made one of."""
+    """The template from which each pool's instances are launched, and the custom templates from which EKS derived
+    one."""
     made = []
     for pool in estate.pools:
         if pool.maker is Maker.AUTO_MODE:
-            continue  # EKS keeps them to itself
+            continue  # EKS hides them
         own = pool.own if pool.maker is Maker.OWNER else None
         made.append(_Template(pool.template_id, pool.template_name, pool.template_version, pool, own))
         if pool.own is not None and own is None:
@@ -61,7 +62,7 @@ def _a_version(template: _Template) -> Json:
 
 
 def _data_by_owner(pool: Pool, own: Own) -> Json:
-    """A managed node group's names no image, which EKS puts in (user guide, launch templates)."""
+    """The custom template of a managed node group names no AMI; EKS adds it (user guide, launch templates)."""
     data = _data(pool)
     if pool.managed:
         del data["ImageId"]
@@ -83,7 +84,7 @@ def _data_by_eks(pool: Pool) -> Json:
 
 
 def _data_by_karpenter(pool: Pool) -> Json:
-    """It names all metadata options, as its class of nodes does (pkg/providers/launchtemplate)."""
+    """It has all metadata options, as in the NodeClass (pkg/providers/launchtemplate)."""
     metadata = {**pool.metadata_options, "HttpEndpoint": "enabled", "HttpProtocolIpv6": "disabled"}
     return {
         **_data(pool),

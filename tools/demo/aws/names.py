@@ -1,4 +1,4 @@
-"""Names, ids and times in the demo's account: whoever refers to a thing need not hold it."""
+"""Names, ids and times in the demo's account, computed, so that a reference does not need the object."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tools.demo.world import ACCOUNT, CLUSTER, MACHINES, REGION, SERVER_VERSION
 Params = Mapping[str, Any]
 
 VERSION = SERVER_VERSION.removeprefix("v")
-"""Of the control plane, as EKS writes it."""
+"""The version of the control plane, as EKS writes it."""
 
 ZONES = tuple(sorted({machine.zone for machine in MACHINES}))
 
 NODE_ROLE = f"{CLUSTER}-node"
-"""The EC2NodeClass names the same."""
+"""The EC2NodeClass has the same."""
 
 
 def at(minutes: float) -> datetime:
-    """The moment `minutes` before the demo's, in UTC."""
+    """The time `minutes` before the demo's, in UTC."""
     return NOW - timedelta(minutes=minutes)
 
 
@@ -31,7 +31,7 @@ def day(text: str) -> datetime:
 
 
 def arn(service: str, rest: str) -> str:
-    """Of something in the demo's account and region."""
+    """The ARN of a resource in the demo's account and region."""
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{rest}"
 
 
@@ -41,14 +41,14 @@ def role(name: str) -> str:
 
 
 def an_id(kind: str, *parts: object) -> str:
-    """An id as EC2 makes them, ``subnet-0123456789abcdef0``, the same for the same `parts`."""
+    """An id in the form of EC2, ``subnet-0123456789abcdef0``, the same for the same `parts`."""
     return f"{kind}-{hexadecimal(17, kind, *parts)}"
 
 
 def subnet_of(zone: str) -> str:
-    """The id of the only subnet there."""
+    """The id of the only subnet in the zone."""
     return an_id("subnet", zone)
 
 
 CLUSTER_GROUP = an_id("sg", CLUSTER)
-"""The security group that EKS made for the cluster and gives to its nodes."""
+"""The security group that EKS created for the cluster and assigns to its nodes."""

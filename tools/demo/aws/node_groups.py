@@ -1,4 +1,4 @@
-"""EKS's answers about managed node groups: the demo's own have no launch template that somebody else than EKS made."""
+"""EKS's answers about managed node groups: the demo's own have no custom launch template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def list_nodegroups(estate: Estate, params: Params) -> Json:
 
 
 def describe_nodegroup(estate: Estate, params: Params) -> Json:
-    """One of them; `launchTemplate` is there only for an owner's own."""
+    """One node group; `launchTemplate` is present only for a custom one."""
     return {"nodegroup": next(_a_group(pool) for pool in estate.groups if pool.name == params["nodegroupName"])}
 
 
@@ -45,7 +45,7 @@ def _a_group(pool: Pool) -> Json:
 
 
 def _disk_or_template(pool: Pool) -> Json:
-    """Whoever brings a template says in it how large the disk is."""
+    """A custom launch template has the disk size."""
     own = pool.own
     if own is None:
         return {"diskSize": DISK}

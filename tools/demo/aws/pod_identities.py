@@ -1,4 +1,4 @@
-"""EKS's answers about EKS Pod Identity. The demo has none: every role of it is one for a service account (IRSA)."""
+"""EKS's answers about EKS Pod Identity. The demo has no associations: every role is for a service account by IRSA."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tools.demo.world import CLUSTER
 
 
 def list_pod_identity_associations(estate: Estate, params: Params) -> Json:
-    """Of all service accounts that have one, in short."""
+    """The summaries of all associations."""
     return {"associations": [_in_short(each) for each in estate.identities]}
 
 
 def describe_pod_identity_association(estate: Estate, params: Params) -> Json:
-    """One of them by its id."""
+    """One association by its id."""
     ident = params["associationId"]
     each = next(each for each in estate.identities if _id(each) == ident)
     return {"association": {**_in_short(each), "roleArn": role(f"{CLUSTER}-{each.partition('/')[2]}")}}

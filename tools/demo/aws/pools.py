@@ -1,7 +1,7 @@
-"""Where instances come from; the demo's own: two managed node groups and a NodePool of Karpenter.
+"""Sources of instances; the demo's own: two managed node groups and a Karpenter NodePool.
 
-The third incident stands in it: neither node group has a launch template of its owner's. EKS made blue's of Amazon
-Linux 2, with two hops and IMDSv1 allowed, and green's of Amazon Linux 2023, with one hop and IMDSv2 required.
+It has the third incident: neither node group has a custom launch template. EKS created blue's with Amazon Linux 2, two
+hops and IMDSv1 allowed, and green's with Amazon Linux 2023, one hop and IMDSv2 required.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ INSTANCE_TYPE, DISK = "m6i.xlarge", 80
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An AMI that EKS publishes: made for a Kubernetes version, of a node image's release and an AMI type.
+    """An AMI that EKS publishes: for a Kubernetes version, of a node image release and an AMI type.
 
-    `of` is the pool after which the demo's nodes name the image's id; `imds` is what the image says of the instance
-    metadata, "" if nothing; `parameter` is where Systems Manager names the newest of its kind.
+    `of` is the pool by which the demo's nodes name the id of the AMI; `imds` is the AMI's own setting of the instance
+    metadata, "" if none; `parameter` is the name of the newest of its kind in Systems Manager.
     """
 
     of: str
@@ -77,11 +77,11 @@ NEWEST = (
         made="2026-11-06",
     ),
 )
-"""What EKS recommends now; no node of the demo has it yet."""
+"""The release that EKS recommends now; no node of the demo has it yet."""
 
 
 class Maker(Enum):
-    """Who launches the instances of a pool."""
+    """The service that launches the instances of a pool."""
 
     EKS = "a managed node group"
     KARPENTER = "Karpenter"
@@ -91,8 +91,8 @@ class Maker(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A launch template that is not made by EKS or Karpenter: its newest version, which alone is left, and what that
-    says of the instance metadata."""
+    """A custom launch template, not created by EKS or Karpenter: its newest version, which is the only one, and its
+    instance metadata options."""
 
     name: str
     version: int
@@ -105,12 +105,12 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A node group, a NodePool, or an auto scaling group; `size` is its least and most, `born` minutes ago; a NodePool
-    has no size.
+    """A node group, a NodePool, or an auto scaling group; `size` is its minimum and maximum, `born` minutes ago; a
+    NodePool has no size.
 
-    `hops` and `tokens` are the instance metadata options that its instances have. `own` is the launch template of its
-    owner's: EKS makes another one of it. `held`: its machines, where they are none of the demo's; `scaling_group` and
-    `tags` of instances are given where its owner chose them; `role` is that of its nodes.
+    `hops` and `tokens` are the instance metadata options of its instances. `own` is the custom launch template, from
+    which EKS derives another one. `held`: its machines, where they are not among the demo's; `scaling_group` and `tags`
+    of instances are set where the owner chose them; `role` is the role of its nodes.
     """
 
     name: str
@@ -132,12 +132,12 @@ class Pool:
 
     @property
     def id(self) -> str:
-        """The last part of its ARN, and of the names of what EKS made for it."""
+        """The last part of its ARN, and of the names of the resources that EKS created for it."""
         return uid("Nodegroup", CLUSTER, self.name)
 
     @property
     def template_name(self) -> str:
-        """Of that from which its instances are launched."""
+        """The name of the launch template of its instances."""
         if self.maker is Maker.OWNER and self.own is not None:
             return self.own.name
         return f"eks-{self.id}" if self.managed else f"karpenter.k8s.aws/{hexadecimal(20, 'template', self.name)}"
@@ -148,28 +148,28 @@ class Pool:
 
     @property
     def template_version(self) -> str:
-        """EKS and Karpenter make one."""
+        """EKS and Karpenter create one version."""
         return str(self.own.version) if self.maker is Maker.OWNER and self.own is not None else "1"
 
     @property
     def group_name(self) -> str:
-        """Of its auto scaling group; a NodePool has none."""
+        """The name of its auto scaling group; a NodePool has none."""
         return self.scaling_group or f"eks-{self.name}-{self.id}"
 
     @property
     def scaled(self) -> bool:
-        """Whether it has one."""
+        """Whether it has an auto scaling group."""
         return self.maker in (Maker.EKS, Maker.OWNER)
 
     @property
     def profile(self) -> str:
-        """The ARN of its instances' profile, which EKS and Karpenter make of the node role."""
+        """The ARN of the instance profile, which EKS and Karpenter create from the node role."""
         made = f"eks-{self.id}" if self.managed else f"{CLUSTER}_{hexadecimal(20, 'profile', self.role)}"
         return role(made).replace(":role/", ":instance-profile/")
 
     @property
     def arn(self) -> str:
-        """Of the node group."""
+        """The ARN of the node group."""
         return arn("eks", f"nodegroup/{CLUSTER}/{self.name}/{self.id}")
 
     @property
@@ -178,7 +178,7 @@ class Pool:
 
     @property
     def metadata_options(self) -> Json:
-        """Of its instances, and what the launch template says of it that EKS or Karpenter made."""
+        """The metadata options of its instances, and those in the launch template that EKS or Karpenter created."""
         return {"HttpTokens": self.tokens, "HttpPutResponseHopLimit": self.hops}
 
 
@@ -187,13 +187,13 @@ GROUPS = (
     Pool("green", AL2023, "required", 1, born=100, size=(3, 12)),
 )
 NODE_POOL = Pool("general", AL2023, "required", 1, born=702, size=(0, 0), maker=Maker.KARPENTER)
-"""Karpenter's; its class of nodes asks for the same image alias and metadata options."""
+"""The NodePool of Karpenter; its NodeClass has the same AMI alias and metadata options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """What of the account may be more than the demo's: pools, what the account says of the instance metadata of its
-    launches, and service accounts (``namespace/name``) that have a role by EKS Pod Identity."""
+    """Additions to the account of the demo: pools, the account's default metadata options for launches, and service
+    accounts (``namespace/name``) that have a role by EKS Pod Identity."""
 
     pools: tuple[Pool, ...] = (*GROUPS, NODE_POOL)
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -213,4 +213,4 @@ OWNED = {
     "k8s.io/cluster-autoscaler/enabled": "true",
     f"kubernetes.io/cluster/{CLUSTER}": "owned",
 }
-"""Tags that EKS gives to the auto scaling group of every node group, and that to its instances."""
+"""The tags that EKS sets on the auto scaling group of every node group, and the tag that it sets on its instances."""

@@ -1,7 +1,7 @@
-"""SQS's and EventBridge's answers: a queue and rules of the shop's own, none for Karpenter.
+"""SQS's and EventBridge's answers: a queue and rules of the shop, none for Karpenter.
 
-The fourth incident stands in it: nothing hears of Spot interruptions, because the queue, named as the cluster, was
-never made.
+It has the fourth incident: no component receives Spot interruptions, because the queue, named like the cluster, was
+never created.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REPORT = "shop-nightly-report"
 
 
 def get_queue_url(params: Params) -> Json:
-    """Of the only queue."""
+    """The URL of the only queue."""
     return {"QueueUrl": f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{QUEUE}"}
 
 
@@ -40,12 +40,12 @@ def _attributes() -> dict[str, str]:
 
 
 def list_rules(params: Params) -> Json:
-    """Of the default bus; there is no other."""
+    """The rules of the default bus; there is no other."""
     return {"Rules": [_a_rule(name, said) for name, said in _rules().items()]}
 
 
 def list_targets_by_rule(params: Params) -> Json:
-    """What a rule calls."""
+    """The targets of a rule."""
     return {"Targets": [{"Id": "1", "Arn": _targets()[params["Rule"]]}]}
 
 

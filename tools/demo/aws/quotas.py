@@ -1,4 +1,4 @@
-"""Service Quotas' answers: what the account may have, and by which figure CloudWatch counts what it has."""
+"""Service Quotas' answers: the quotas of the account, and the CloudWatch metric that counts their usage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ USAGE = "AWS/Usage"
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """`counts`: the class of instances whose vCPUs count to it, "" where nothing counts."""
+    """`counts`: the class of instances whose vCPUs count for it, "" where usage is not counted."""
 
     service: str
     code: str
@@ -39,7 +39,7 @@ def get_service_quota(params: Params) -> Json:
 
 
 def used(dimensions: Json) -> float | None:
-    """What is in use by the figure of that class; None where there is none."""
+    """The usage by the metric of that class; None where there is none."""
     return {each.counts: each.used for each in QUOTAS if each.counts}.get(dimensions.get("Class", ""))
 
 

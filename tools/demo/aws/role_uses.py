@@ -1,8 +1,8 @@
-"""What the roles of the demo's nodes were used for: CloudTrail's events by their sessions, and IAM's service last
-accessed data. A controller without a role of its own uses that of blue's nodes; of the other roles only nodes make use.
+"""Usage of the node roles: CloudTrail events by session, and IAM's service last accessed data. A controller without a
+role of its own uses the role of blue's nodes; the other roles are used by nodes only.
 
 Source of the shapes: botocore 1.44.5, cloudtrail/2013-11-01 and iam/2010-05-08; CloudTrail user guide, "CloudTrail
-userIdentity element" (the credentials that the metadata service gave have ec2RoleDelivery).
+userIdentity element" (credentials from the metadata service have ec2RoleDelivery).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _CONTROLLER = (
     ("elasticloadbalancing:DescribeLoadBalancers", "elbv2.k8s.aws/v2.13.2", 55),
     ("elasticloadbalancing:ModifyTargetGroupAttributes", "elbv2.k8s.aws/v2.13.2", 3 * _DAY),
 )
-"""What was called, by which client, and how many minutes ago."""
+"""The API call, its client, and minutes ago."""
 _ON = ("blue-1", "blue-4")
-"""Where the AWS Load Balancer Controller runs, and does not fail."""
+"""The node on which the AWS Load Balancer Controller runs without failure."""
 _SERVICES = {"ec2": 60, "ecr": 7 * 60, "eks": 2 * _DAY}
-"""Used by nodes, and minutes ago."""
+"""The services that nodes use, and minutes ago."""
 
 
 def lookup_events(estate: Estate, params: Params) -> Json:
-    """Of all instances but those of EKS Auto Mode, which have another role; the latest of each first."""
+    """Events of all instances but those of EKS Auto Mode, which have another role; for each the latest first."""
     return {"Events": [each for pool in _pools(estate) for machine in pool.machines for each in _events(pool, machine)]}
 
 

@@ -1,4 +1,4 @@
-"""IAM's answers about the role of the demo's Karpenter: what it launches with, and nothing of a queue."""
+"""IAM's answers about the role of the demo's Karpenter: it may launch instances, and has no permissions for a queue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def get_role(params: Params) -> Json:
 
 
 def list_role_policies(params: Params) -> Json:
-    """One, written into the role."""
+    """One inline policy."""
     return {"PolicyNames": [_INLINE], "IsTruncated": False}
 
 

@@ -1,5 +1,5 @@
-"""Auto Scaling's answers: the group that EKS made for each node group, with the instances of its nodes, and those of
-owners."""
+"""Auto Scaling's answers: the group that EKS created for each node group, with the instances of its nodes, and
+self-managed groups."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _a_group(pool: Pool) -> Json:
 
 
 def _launched_from(pool: Pool) -> Json:
-    """EKS writes a policy of instance types, be it of one; eksctl and the Terraform module a plain template."""
+    """EKS writes a policy of instance types, even for one type; eksctl and the Terraform module a plain template."""
     if not pool.managed:
         return {"LaunchTemplate": _template(pool)}
     template = {"LaunchTemplateSpecification": _template(pool), "Overrides": [{"InstanceType": INSTANCE_TYPE}]}

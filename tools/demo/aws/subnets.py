@@ -1,4 +1,4 @@
-"""EC2's answers about subnets: one in each zone, of which that of zone b is nearly full."""
+"""EC2's answers about subnets: one in each zone; the one in zone b is nearly full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.demo.meta import Json
 from tools.demo.world import ACCOUNT, CLUSTER, VPC
 
 _FREE = (842, 3, 917)
-"""Addresses that are left, zone by zone."""
+"""Free addresses in each zone."""
 
 
 def describe_subnets(params: Params) -> Json:

@@ -8,5 +8,5 @@ from tools.demo.meta import Json
 
 
 def tags(pairs: Mapping[str, str]) -> list[Json]:
-    """As every answer of EC2 says them."""
+    """In the form of every EC2 answer."""
     return [{"Key": key, "Value": value} for key, value in sorted(pairs.items())]

@@ -1,7 +1,7 @@
-"""EKS's history of updates: of the cluster, its add-ons and its node groups.
+"""EKS's update history of the cluster, its add-ons and its node groups.
 
-The first incident stands in it: an update of vpc-cni was refused for a conflict, then repeated with OVERWRITE. And the
-last update of node group blue has failed: a budget has kept a pod on blue-6 longer than EKS waits.
+It has the first incident: an update of vpc-cni was refused for a conflict, then repeated with OVERWRITE. And the last
+update of node group blue has failed: a PodDisruptionBudget has kept a pod on blue-6 longer than EKS waits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tools.demo.aws.pools import NEWEST, Estate
 from tools.demo.meta import Json, uid
 from tools.demo.world import CLUSTER
 
-# EKS's own form of it: amazon-vpc-cni-k8s issue 2607.
+# The format of EKS: amazon-vpc-cni-k8s issue 2607.
 _CONFLICT = (
     "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts: "
     'DaemonSet.apps aws-node - .spec.template.spec.initContainers[name="aws-vpc-cni-init"]'
@@ -26,8 +26,8 @@ _CONFLICT = (
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One update of `what`: "addon/vpc-cni", "nodegroup/blue", or the cluster itself; `conflict` is why it failed,
-    `stuck` the nodes whose pods it could not evict."""
+    """One update of `what`: "addon/vpc-cni", "nodegroup/blue", or the cluster itself; `conflict` is the reason of its
+    failure, `stuck` the nodes whose pods it could not evict."""
 
     what: str
     kind: str
@@ -44,12 +44,12 @@ class Update:
 _CLUSTER = "cluster"
 _RELEASE = (("Version", NEWEST[0].version), ("ReleaseVersion", NEWEST[0].release))
 
-# EKS's own words: containers-roadmap issue 1282.
+# The message of EKS: containers-roadmap issue 1282.
 _NOT_EVICTED = "Reached max retries while trying to evict pods from nodes in node group {}"
 
 
 def _of_addon(name: str, how: str, minutes: int = 0, conflict: str = "") -> Update:
-    """To the version that is installed: when it was changed last, or before that without success."""
+    """To the installed version: at its last change, or before that without success."""
     held = installed(name)
     params = [("AddonVersion", held.version), ("ResolveConflicts", how)]
     if held.values:
@@ -70,13 +70,13 @@ UPDATES = (
 
 
 def list_updates(estate: Estate, params: Params) -> Json:
-    """The ids of the cluster's own updates, or of those of the add-on or node group that the request names."""
+    """The ids of the updates of the cluster, or of the add-on or node group that the request names."""
     what = _what(params)
     return {"updateIds": [each.id for each in UPDATES if each.what == what]}
 
 
 def describe_update(estate: Estate, params: Params) -> Json:
-    """One of these."""
+    """One of these updates."""
     what, ident = _what(params), params["updateId"]
     return {"update": next(_an_update(each) for each in UPDATES if (each.what, each.id) == (what, ident))}
 

@@ -1,5 +1,6 @@
-"""The demo of ``interruption``: the demo's Karpenter as the incident left it, told a queue that was never made.
+"""The demo of ``interruption``: the demo's Karpenter after the incident, configured with a queue that was never
+created.
 
-Belongs here: what its Deployment and pods say of the queue besides, and what it has logged.
-Never here: anything that another command shows; the answers of AWS (those are in the demo's account).
+Belongs here: the queue settings of its Deployment and pods, and its log.
+Never here: objects that another command shows; the answers of AWS (those are in the demo's account).
 """

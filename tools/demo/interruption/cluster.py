@@ -1,4 +1,4 @@
-"""What comes to the demo's Karpenter: the name of its queue, its role, and its log."""
+"""Additions to the demo's Karpenter: the name of its queue, its role, and its log."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NO_QUEUE = (
 
 
 def logs() -> Mapping[LogOf, str]:
-    """Its first pod leads, and tries again and again; its second one waits."""
+    """The first pod is the leader, and retries; the second one waits."""
     (app,) = (each for each in APPS if each.name == _NAME)
     leader, standby = (pod["metadata"]["name"] for pod in pods_of(app, Addresses()))
     consolidated = _line(
@@ -61,6 +61,6 @@ def logs() -> Mapping[LogOf, str]:
 
 
 def _line(level: str, minutes: float, message: str, **more: str) -> str:
-    """As zap writes it."""
+    """In the format of zap."""
     said = {"level": level, "time": ago(minutes), "logger": "controller", "message": message, **more}
     return json.dumps(said, separators=(",", ":")) + "\n"

@@ -1,5 +1,5 @@
-"""The demo of ``imds-probe``: the demo's cluster and account with one node group of each kind besides, and who suffers.
+"""The demo of ``imds-probe``: the demo's cluster and account with one more node group of each kind, and affected pods.
 
-Belongs here: machines, pools, applications and logs that the demo has not, as data, and how they come to the demo's.
-Never here: anything that another command shows; how objects and answers of AWS look (that is in the demo itself).
+Belongs here: machines, pools, applications and logs that the demo does not have, as data, and how they are added to it.
+Never here: objects that another command shows; the format of objects and AWS answers (that is in the demo itself).
 """

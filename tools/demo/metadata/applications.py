@@ -1,4 +1,4 @@
-"""Who runs where the metadata service is not reached, or soon will not be: those of the incident, and innocents."""
+"""Applications on nodes where the metadata service cannot be reached, or will not be: affected and unaffected ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POD_IDENTITY = {
 
 
 def irsa(name: str) -> dict[str, str]:
-    """What EKS's webhook gives to the containers of a service account with that role."""
+    """The fields that EKS's webhook adds to the containers of a service account with that role."""
     return {
         "AWS_STS_REGIONAL_ENDPOINTS": "regional",
         "AWS_DEFAULT_REGION": REGION,
@@ -33,7 +33,7 @@ def irsa(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """`before`: so many replicas of it are in the demo already. `log`: what each of these printed before it ended."""
+    """`before`: the number of its replicas in the plain demo. `log`: the output of each of these before it ended."""
 
     app: App
     before: int = 0
@@ -56,12 +56,12 @@ _LBC_LOG = (
     '{"level":"error","ts":"2026-11-20T08:48:00Z","logger":"setup","msg":"unable to initialize AWS cloud",'
     f'"error":"{_NO_REGION}"}}\n'
 )
-"""As main.go and pkg/aws/cloud.go of v2.13 word it; for ten seconds its client waits for the service."""
+"""The messages of main.go and pkg/aws/cloud.go of v2.13; its client waits ten seconds for the service."""
 
 APPLICATIONS = (
-    # Moved to the new nodes, it is started with neither region nor VPC, and has no role of its own.
+    # On the new nodes it starts with neither region nor VPC, and has no role of its own.
     Running(replace(_LBC, on="green-1 green-3", unready=99, minutes=50), before=2, log=_LBC_LOG),
-    # It has asked once, as it started: the next node will not answer.
+    # It used the metadata service once, at its start: on the next node there will be no answer.
     Running(
         App(
             "Deployment",

@@ -1,4 +1,4 @@
-"""The objects that come to the demo's: nodes, pods, a NodePool and its class; and the logs of those that crash."""
+"""Additions to the demo's cluster: nodes, pods, a NodePool and its NodeClass; and the logs of crashing containers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
 
 
 def with_role(pod: Json) -> None:
-    """As EKS's webhook leaves it, which the demo's own pods do without: nobody else looks at it there."""
+    """With the changes of EKS's webhook, which the demo's own pods do not need: no other command reads them."""
     account = pod["spec"].get("serviceAccountName", "")
     if pod["metadata"]["namespace"] != "kube-system" or account not in incidents.WITH_ROLE:
         return
@@ -44,7 +44,7 @@ def with_role(pod: Json) -> None:
 
 
 def logs() -> Mapping[LogOf, str]:
-    """What containers printed before they ended."""
+    """The output of containers before they ended."""
     return {
         LogOf(pod["metadata"]["namespace"], pod["metadata"]["name"], each.app.name, previous=True): each.log
         for each, made in pods()

@@ -1,6 +1,6 @@
-"""Machines of every kind that the demo has not, the pools they come from, and what the account knows of those.
+"""Machines of every kind that the demo does not have, their pools, and the account's data about them.
 
-Defaults of each way of making nodes: `amazon.metadata_service`, and the modules and charts that are named here.
+Defaults of each way to create nodes: `amazon.metadata_service`, and the modules and charts that are named here.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ SEARCH = Pool(
     own=Own("demo-shop-search", 2),
     held=_managed("search", "ab", 19_000, 0),
 )
-"""Its owner's template says nothing of it, so that the AMI decides (ImdsSupport v2.0)."""
+"""The custom template does not set it, so the AMI decides (ImdsSupport v2.0)."""
 
 PAYMENTS = Pool(
     "payments",
@@ -91,7 +91,7 @@ PAYMENTS = Pool(
     own=Own("demo-shop-payments", 3, {"HttpTokens": "required", "HttpPutResponseHopLimit": 1}),
     held=_managed("payments", "bc", 14_000, 2),
 )
-"""Somebody hardened its template."""
+"""A user hardened its template."""
 
 REPORTS = Pool(
     "reports",
@@ -105,7 +105,7 @@ REPORTS = Pool(
     tags={"karpenter.k8s.aws/ec2nodeclass": "reports"},
     role=f"{CLUSTER}-reports-node",
 )
-"""Its nodes have a role of their own. Its class asked for two hops when they were made, and asks for one since (see
+"""Its nodes have a role of their own. Its NodeClass had hop limit 2 when they were created, and has 1 since (see
 `REPORTS_CLASS`)."""
 
 REPORTS_CLASS = {"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled"} | {
@@ -126,7 +126,7 @@ TOOLS = Pool(
     scaling_group=f"eksctl-{CLUSTER}-nodegroup-tools-NodeGroup-{suffix(12, 'eksctl').upper()}",
     tags={"alpha.eksctl.io/nodegroup-name": "tools", "alpha.eksctl.io/cluster-name": CLUSTER},
 )
-"""As eksctl makes it (pkg/cfn/builder/nodegroup.go, makeMetadataOptions)."""
+"""As eksctl creates it (pkg/cfn/builder/nodegroup.go, makeMetadataOptions)."""
 
 BATCH = Pool(
     "batch",
@@ -144,7 +144,7 @@ BATCH = Pool(
     held=_machines("batch", "batch", "b", 4_900, 8, "general", {"node.kubernetes.io/instance-type": "m6i.xlarge"}),
     scaling_group=f"batch-{hexadecimal(26, 'terraform', 'group')}",
 )
-"""As version 21 of the Terraform module makes it (terraform-aws-modules/eks, docs/UPGRADE-21.0.md)."""
+"""As version 21 of the Terraform module creates it (terraform-aws-modules/eks, docs/UPGRADE-21.0.md)."""
 
 _OF_EKS = Image(
     "auto",
@@ -155,7 +155,7 @@ _OF_EKS = Image(
     "1.33/auto",
     "2025-06-11",
 )
-"""EKS keeps it to itself: EC2 tells nobody else of it."""
+"""Hidden by EKS: EC2 shows it to no other caller."""
 
 AUTO = Pool(
     "general-purpose",

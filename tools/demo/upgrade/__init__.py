@@ -1,5 +1,5 @@
-"""What comes to the demo where its upgrade is checked.
+"""Additions to the demo for the upgrade check.
 
 Belongs here: objects and answers of the API server that no other command reads.
-Never here: how anything is judged, and AWS's answers (those are in demo.aws).
+Never here: a rule of a check, and AWS's answers (those are in demo.aws).
 """

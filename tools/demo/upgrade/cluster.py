@@ -1,5 +1,5 @@
-"""The demo before the next step of its upgrade: Karpenter as the incident left it, the load balancer controller moved
-to the new nodes, what CoreDNS says, who uses an API that goes, and what extends the API."""
+"""The demo before the next step of its upgrade: Karpenter after the incident, the load balancer controller on the new
+nodes, logs of CoreDNS, clients of a removed API, and API extensions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
 
 
 def logs(pods: Sequence[Json]) -> Mapping[LogOf, str]:
-    """Of those of `pods` that are looked into."""
+    """The logs of those of `pods` that are read."""
     moved = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in _moved()}
     last = {log: text for log, text in metadata.logs().items() if (log.namespace, log.pod) in moved}
     return {**interruption.logs(), **dns_logs.logs(pods), **last}

@@ -1,5 +1,5 @@
-"""What extends the demo's API, and what is left of two things that were taken away: KEDA, of which the APIService
-stayed, and the operator that wrote backups, of which its definition did.
+"""API extensions of the demo, and the rest of two removed applications: the APIService of KEDA, and the
+CustomResourceDefinition of the operator that wrote backups.
 
 Source of the conditions: kube-aggregator, pkg/controllers/status (reasons and messages).
 """
@@ -51,7 +51,7 @@ def _api_service(group: str, version: str, service: tuple[str, str] | None, avai
 
 
 def _backups() -> Json:
-    """Its objects lie in two versions, and what converts them is not there any more."""
+    """Its objects are stored in two versions, and their conversion webhook no longer exists."""
     names = {"kind": "Backup", "listKind": "BackupList", "plural": "backups", "singular": "backup"}
     anything = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     client = {"service": {"namespace": _OPS, "name": _WEBHOOK, "path": "/convert", "port": 443}}
@@ -99,7 +99,7 @@ def _service() -> Json:
 
 
 def _no_endpoints() -> Json:
-    """The slice that the controller keeps where a Service selects nothing."""
+    """The EndpointSlice that the controller keeps where a Service selects no pod."""
     labels = {
         "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
         "kubernetes.io/service-name": _WEBHOOK,

@@ -1,6 +1,6 @@
-"""Who still uses the API that 1.34 does not serve: a policy webhook that asks for it, and what was written in it.
+"""Users of the API that 1.34 does not serve: a policy webhook that requests it, and objects that were written in it.
 
-`tools.demo.aws.insights` tells of the same client.
+`tools.demo.aws.insights` has the same client.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ METRICS = (
     f'apiserver_requested_deprecated_apis{{group="{_GROUP}",removed_release="1.34",'
     'resource="validatingadmissionpolicies",subresource="",version="v1beta1"} 1\n'
 )
-"""Of what the API server counts, as it answers to ``/metrics``."""
+"""The request metrics of the API server, as in the answer to ``/metrics``."""
 
 
 def old_apis() -> list[Json]:
-    """A policy that was applied by hand, two objects of a chart's policy, and the release of that chart."""
+    """A policy that was applied by hand, two objects of a chart's policy, and the Helm release of that chart."""
     return [_applied("no-host-path"), _of_chart(_POLICY), _of_chart(_BINDING), _release()]
 
 
@@ -40,7 +40,7 @@ def _applied(name: str) -> Json:
 
 
 def _of_chart(kind: str) -> Json:
-    """The client writes the binding anew by itself, which is what the API server counts."""
+    """The client writes the binding again by itself; the API server counts these requests."""
     labels = {"app.kubernetes.io/managed-by": "Helm"}
     noted = {"meta.helm.sh/release-name": _CLIENT, "meta.helm.sh/release-namespace": _NAMESPACE}
     spec = _SPEC if kind == _POLICY else {"policyName": _OWNERS, "validationActions": ["Deny"]}
@@ -90,7 +90,7 @@ metadata:
 def _release() -> Json:
     said: Json = {"name": _CLIENT, "namespace": _NAMESPACE, "version": 4, "info": {"status": "deployed"}}
     said |= {"chart": {"metadata": {"name": _CLIENT, "version": "0.9.4"}}, "manifest": _MANIFEST}
-    # Helm reads releases that are not compressed, too, and their bytes are the same on every machine.
+    # Helm also reads releases that are not compressed, and their bytes are the same on every machine.
     packed = base64.b64encode(json.dumps(said).encode())
     labels = {"name": _CLIENT, "owner": "helm", "status": "deployed", "version": "4"}
     name, data = f"sh.helm.release.v1.{_CLIENT}.v4", {"release": base64.b64encode(packed).decode()}

@@ -1,1 +1,1 @@
-"""A plugin's manifest and archives held to the rules of krew, and of its validator."""
+"""Checks of a plugin's manifest and archives by the rules of krew, and of its validator."""

@@ -1,4 +1,4 @@
-"""An archive of a krew plugin, from a file: what is in it, and its checksum. Nothing is written to disk."""
+"""Reader for archives of a krew plugin: their entries and checksum. Nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.krew.lint.model import Entry, EntryKind, Packing, PluginArchive
 _HINT = "Name the archive that a platform's uri leads to."
 _HEAD = 128
 _GZIP, _ZIP = b"\x1f\x8b\x08", b"PK\x03\x04"
-"""As Go's net/http.DetectContentType tells them."""
+"""Signatures as in Go's net/http.DetectContentType."""
 
 _OF_TAR = {
     tarfile.REGTYPE: EntryKind.FILE,
@@ -27,11 +27,12 @@ _OF_TAR = {
     tarfile.LNKTYPE: EntryKind.HARD_LINK,
 }
 _UNIX, _MACOS = 3, 19
-"""Systems of which Go takes a zip entry's rights as they stand; of others a file has 0666 and a folder 0777."""
+"""Systems for which Go uses the permissions of a zip entry; for others a file has 0666 and a folder 0777."""
 
 
 def read_archive(path: str) -> PluginArchive:
-    """
+    """The archive in a file.
+
     Raises:
         UsageError: it cannot be read, or is damaged.
     """
@@ -69,7 +70,8 @@ def _of_zip(content: bytes) -> Iterator[Entry]:
 
 
 def _zip_kind(entry: zipfile.ZipInfo) -> tuple[EntryKind, int, str]:
-    """What it is, its rights, and why krew cannot unpack it, "" where it can; as Go's archive/zip sees it."""
+    """The kind of the entry, its permissions, and why krew cannot unpack it, "" where it can; as in Go's
+    archive/zip."""
     attributes = entry.external_attr >> 16
     folder = entry.orig_filename.endswith("/")
     if entry.create_system not in (_UNIX, _MACOS):

@@ -1,7 +1,7 @@
-"""The finding codes of ``krew-lint``, each with who cares and where that is written; with `codes` they are the one
-registry of the tool.
+"""The finding codes of ``krew-lint``, each with the component that refuses it and its source; with `codes` they are the
+one registry of the tool.
 
-Paths are those of github.com/kubernetes-sigs/krew; the rules are the same in v0.4.5, v0.5.0 and what follows it.
+Paths are those of github.com/kubernetes-sigs/krew; the rules are the same in v0.4.5, v0.5.0 and later.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.findings import Code
 
 
 class Whose(str, Enum):
-    """Who does not take it; `SILENT`: everybody does, and it does not work."""
+    """The component that refuses it; `SILENT`: all accept it, and it does not work."""
 
     KREW = "krew refuses it"
     VALIDATOR = "validate-krew-manifest refuses it"

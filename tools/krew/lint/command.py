@@ -17,7 +17,8 @@ _SIGNS = {Status.FAIL: "✗", Status.PASS: "!", Status.UNKNOWN: "?"}
 
 
 def lint(manifest: str, archives: Sequence[str]) -> KrewLint:
-    """
+    """The findings of a manifest and its archives.
+
     Raises:
         UsageError: a file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Something about a plugin that somebody does not take, and where."""
+"""A part of a plugin that a component refuses, and its place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST = 80
 @dataclass(frozen=True, slots=True)
 class Complaint:
     """`at`: the field of the manifest, as ``spec.platforms[0].uri``, or "". `what`: a sentence without its full stop;
-    `remedy`: one that says what to do. `advice`: it works all the same."""
+    `remedy`: a sentence with the fix. `advice`: it works all the same."""
 
     code: Code
     at: str
@@ -22,5 +22,5 @@ class Complaint:
 
 
 def quoted(text: str) -> str:
-    """`text` as part of a sentence, cut where it is long."""
+    """`text` as part of a sentence, shortened where it is long."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

@@ -1,6 +1,5 @@
-"""A manifest's plain values as the fields that krew knows, as sigs.k8s.io/yaml and encoding/json read them: fields in
-any case, numbers and truths as text where text is wanted, null as if it were not there, and no word about other fields.
-"""
+"""Decoding of a manifest's values into the fields that krew knows, as by sigs.k8s.io/yaml and encoding/json: fields in
+any case, numbers and booleans as text where text is expected, null as absent, unknown fields ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from tools.krew.lint.model import Expression, FileMove, Misfit, Platform, Platfo
 
 
 def decoded(document: Mapping[object, object]) -> PluginManifest:
-    """`document`: the mapping that a manifest is."""
+    """`document`: the mapping of a manifest."""
     misfits: list[Misfit] = []
     top = _Object(document, "", ("apiVersion", "kind", "metadata", "spec"), misfits)
     metadata = top.inside("metadata", ("name",))
@@ -50,7 +49,7 @@ def _selector(platform: _Object) -> PlatformSelector | None:
 
 
 class _Object:
-    """An object of the manifest. What is of another type is noted, and then read as if it were not there."""
+    """An object of the manifest. A value of another type is noted, and then treated as absent."""
 
     def __init__(self, values: object, at: str, known: tuple[str, ...], misfits: list[Misfit]) -> None:
         self._at = at

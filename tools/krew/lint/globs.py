@@ -1,7 +1,7 @@
-"""Go's patterns of file names (path/filepath Match and Glob), as ``files`` of a manifest are written.
+"""Go's patterns of file names (path/filepath Match and Glob), as used in ``files`` of a manifest.
 
-``*`` matches any characters but ``/``, dots at the beginning included; ``**`` is the same; ``[^a-c]`` is a class, and
-``!`` means nothing in it.
+``*`` matches any characters but ``/``, also dots at the beginning; ``**`` is the same; ``[^a-c]`` is a class, in which
+``!`` has no special meaning.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 
 class BadPattern(ValueError):
-    """filepath.ErrBadPattern: it has no meaning, whatever it is compared with."""
+    """filepath.ErrBadPattern: the pattern is invalid for every name."""
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -24,7 +24,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def found(pattern: str, paths: Collection[str]) -> list[str]:
-    """filepath.Glob below a folder: those of `paths` (files and folders, without ``./``) that match, part by part.
+    """filepath.Glob below a folder: the `paths` (files and folders, without ``./``) that match, part by part.
 
     Raises:
         BadPattern: as `matches`.
@@ -57,7 +57,7 @@ def _parts(pattern: str) -> Iterator[str]:
 
 
 def _class(pattern: str, i: int) -> tuple[str, int]:
-    """What stands behind a ``[``, and where it is over. A range from the higher to the lower holds nothing."""
+    """The class after a ``[``, and its end. A range from a higher to a lower character is empty."""
     negated = pattern[i : i + 1] == "^"
     i += negated
     ranges: list[str] = []
@@ -74,7 +74,7 @@ def _class(pattern: str, i: int) -> tuple[str, int]:
 
 
 def _escaped(pattern: str, i: int) -> tuple[str, int]:
-    """A character of a class: neither ``-`` nor ``]`` stand for themselves."""
+    """A character of a class: ``-`` and ``]`` must be escaped."""
     char = _at(pattern, i)
     if char in "-]":
         raise BadPattern(pattern)

@@ -1,5 +1,5 @@
-"""What is installed of an archive, and what krew links of it (internal/installation/install.go); which licence its
-validator finds (cmd/validate-krew-manifest/main.go)."""
+"""The files of an archive that are installed, and the link that krew creates (internal/installation/install.go); the
+licence that its validator finds (cmd/validate-krew-manifest/main.go)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _OF_WINDOWS = b"MZ"
 
 
 def link_name(name: str) -> str:
-    """What krew calls the link to a plugin: ``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
+    """krew's link to a plugin: ``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
     return f"kubectl-{name.replace('-', '_')}"
 
 
 def of_bin_path(platform: Platform, at: str) -> Iterator[Complaint]:
-    """What can be said of ``bin`` without the archive."""
+    """Checks of ``bin`` that need no archive."""
     if platform.bin and not inside(below(platform.bin)):
         what = f"bin leads out of the plugin's folder: {quoted(platform.bin)}"
         yield Complaint(codes.BIN_OUTSIDE, f"{at}.bin", what, "Name a file in the archive.")

@@ -1,4 +1,4 @@
-"""A manifest, and the archives that were given with it, held to every rule of krew."""
+"""The check of a manifest, and of its archives, by every rule of krew."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LONGEST_NAME = 120
 
 @dataclass(frozen=True, slots=True)
 class KrewLint:
-    """`unchecked`: the numbers of platforms of which nobody has looked into the archive. `link`: what krew calls the
-    plugin among the programs, "" where it has no name."""
+    """`unchecked`: the numbers of platforms without a given archive. `link`: krew's link to the plugin, "" where it has
+    no name."""
 
     manifest: PluginManifest
     findings: tuple[Finding, ...]
@@ -47,7 +47,7 @@ def judged(manifest: PluginManifest, file_name: str, archives: Sequence[PluginAr
 def _of_platform(
     manifest: PluginManifest, number: int, archives: Sequence[PluginArchive]
 ) -> tuple[bool, list[Complaint]]:
-    """Whether it has an archive, and what is wrong."""
+    """Whether it has an archive, and its findings."""
     platform = manifest.platforms[number]
     at = f"spec.platforms[{number}]"
     complaints = list(installing.of_bin_path(platform, at))
@@ -63,7 +63,8 @@ def _of_platform(
 def _archive_of(
     platform: Platform, manifest: PluginManifest, archives: Sequence[PluginArchive]
 ) -> PluginArchive | None:
-    """The one that has its checksum, else the one that is called as its uri ends; where there is one of each, that."""
+    """The archive with its checksum, else the one with the file name of its uri; where there is one of each, the
+    former."""
     if len(archives) == len(manifest.platforms) == 1:
         return archives[0]
     by_sum = next((each for each in archives if each.sha256 == platform.sha256), None)

@@ -1,5 +1,5 @@
-"""What krew itself wants of a manifest before it looks at any archive (internal/index/validation/validate.go), and
-what its validator wants of the file (cmd/validate-krew-manifest/main.go)."""
+"""Checks of a manifest that krew makes before it reads an archive (internal/index/validation/validate.go), and those of
+its validator (cmd/validate-krew-manifest/main.go)."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def _of_version(version: str) -> Iterator[Complaint]:
 
 
 def wrong_version(text: str) -> str:
-    """Why krew takes `text` for no version, "" where it does: internal/installation/semver, then ParseSemantic of
-    k8s.io/apimachinery/pkg/util/version, which passes over space at the end."""
+    """Why krew does not accept `text` as a version, "" where it does: internal/installation/semver, then ParseSemantic
+    of k8s.io/apimachinery/pkg/util/version, which ignores space at the end."""
     if not text.startswith("v"):
         return "does not begin with a lower-case v" if text else "is no version: there is none"
     match = _VERSION.fullmatch(text)

@@ -1,4 +1,4 @@
-"""A manifest of a plugin and the archives that it names, as krew reads them."""
+"""A plugin manifest and its archives, as krew reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FileMove:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Of a selector: ``{key, operator, values}``."""
+    """One of a selector: ``{key, operator, values}``."""
 
     key: str
     operator: str
@@ -25,7 +25,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class PlatformSelector:
-    """None: it is not there, which is not the same as empty."""
+    """None: the field is absent, which differs from empty."""
 
     labels: tuple[tuple[str, str], ...] | None = None
     expressions: tuple[Expression, ...] | None = None
@@ -33,7 +33,7 @@ class PlatformSelector:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """`files` None: all of the archive is installed. `selector` None: there is none."""
+    """`files` None: the complete archive is installed. `selector` None: there is none."""
 
     uri: str = ""
     sha256: str = ""
@@ -44,7 +44,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """`at` is the place of a field, as ``spec.platforms[0].uri``; `what` is there instead of what krew can read."""
+    """`at` is the place of a field, as ``spec.platforms[0].uri``; `what` is its value, which krew cannot read."""
 
     at: str
     what: str
@@ -52,7 +52,7 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class PluginManifest:
-    """Fields that are not there are "". `misfits`: fields of another type."""
+    """Absent fields are "". `misfits`: fields of another type."""
 
     api_version: str = ""
     kind: str = ""
@@ -67,7 +67,7 @@ class PluginManifest:
 
 
 class EntryKind(str, Enum):
-    """`STRANGE`: what krew cannot unpack, whatever it is."""
+    """`STRANGE`: an entry that krew cannot unpack, of any kind."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -78,7 +78,8 @@ class EntryKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Of an archive: `name` as it stands there, `mode` the rights alone (0o755); `head`: the first bytes of a file."""
+    """An entry of an archive: `name` as stored, `mode` only the permissions (0o755); `head`: the first bytes of a
+    file."""
 
     kind: EntryKind
     name: str
@@ -89,7 +90,7 @@ class Entry:
 
 
 class Packing(str, Enum):
-    """As its first bytes tell."""
+    """By its first bytes."""
 
     TAR_GZ = "tar.gz"
     ZIP = "zip"
@@ -98,7 +99,7 @@ class Packing(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class PluginArchive:
-    """`name` is that of its file; `entries` in their order, none where krew cannot unpack it."""
+    """`name` is the name of its file; `entries` in their order, none where krew cannot unpack it."""
 
     name: str
     sha256: str

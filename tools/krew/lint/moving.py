@@ -1,4 +1,4 @@
-"""How krew moves what it has unpacked to where a plugin is installed (internal/installation/move.go)."""
+"""How krew moves unpacked files to the folder of a plugin (internal/installation/move.go)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.krew.lint.paths import below, clean, folders_of, inside
 from tools.krew.lint.trees import Tree
 
 ALL_OF_IT = (FileMove("*", "."),)
-"""What is done where a manifest has no files."""
+"""The moves for a manifest without files."""
 
 
 def moved(staged: Tree, moves: tuple[FileMove, ...], at: str) -> tuple[Tree, Complaint | None]:
@@ -31,7 +31,7 @@ def moved(staged: Tree, moves: tuple[FileMove, ...], at: str) -> tuple[Tree, Com
 
 
 class _Step:
-    """One of the moves, while it is carried out."""
+    """One of the moves, in progress."""
 
     def __init__(self, staged: Tree, installed: Tree) -> None:
         self._staged = dict(staged.nodes)
@@ -85,7 +85,7 @@ class _Step:
         return ""
 
     def _held(self, names: Sequence[str]) -> Mapping[str, list[str]]:
-        """What is to be moved with each of `names`, none of which is below another: itself, and all below it."""
+        """The files to move for each of `names`, none of which is below another: itself, and all below it."""
         held: dict[str, list[str]] = {name: [] for name in names}
         for path in self._staged:
             above = next((each for each in (*folders_of(path), path) if each in held), None)
@@ -94,7 +94,7 @@ class _Step:
         return held
 
     def _one(self, origin: str, target: str, held: Sequence[str]) -> str:
-        """A file or a folder with all that is in it; a folder that is there is removed before."""
+        """A file, or a folder with its content; an existing folder is removed before."""
         installed = Tree(self._installed)
         above = installed.in_the_way(target)
         if above:

@@ -26,11 +26,11 @@ def below(path: str) -> str:
 
 
 def inside(path: str) -> bool:
-    """pathutil.IsSubPath of what `below` gives: any name that begins with two dots counts as outside."""
+    """pathutil.IsSubPath for a result of `below`: any name that begins with two dots counts as outside."""
     return not path.startswith("..")
 
 
 def folders_of(path: str) -> list[str]:
-    """Those above it, from the top: ``a`` and ``a/b`` of ``a/b/c``."""
+    """The folders above it, from the top: ``a`` and ``a/b`` of ``a/b/c``."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: i + 1]) for i in range(len(parts))]

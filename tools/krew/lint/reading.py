@@ -1,4 +1,4 @@
-"""A manifest of a krew plugin, from a file."""
+"""Reader for the manifest of a krew plugin, from a file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from tools.krew.lint.decoding import decoded
 from tools.krew.lint.model import PluginManifest
 
 MOST_BYTES = 1 << 20
-"""The largest in krew-index has 30 KiB."""
+"""The largest manifest in krew-index has 30 KiB."""
 
 _HINT = "Name the file that is to be NAME.yaml in plugins/ of an index."
 
 
 def read_manifest(path: str) -> PluginManifest:
-    """
+    """The manifest in a file.
+
     Raises:
-        UsageError: it cannot be read, or is no YAML object.
+        UsageError: it cannot be read, or is not a YAML object.
     """
     try:
         with opened(path) as file:
             content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"the manifest {path} cannot be read: {why}", _HINT) from error
     if len(content) > MOST_BYTES:

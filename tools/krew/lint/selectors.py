@@ -1,4 +1,4 @@
-"""Which machines a platform is for: selectors of Kubernetes over os and arch (internal/installation/platform.go and
+"""The machines of a platform: selectors of Kubernetes over os and arch (internal/installation/platform.go and
 cmd/validate-krew-manifest/main.go; k8s.io/apimachinery's LabelSelectorAsSelector)."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MACHINES: tuple[Machine, ...] = tuple(
     )
     for arch in every
 )
-"""In the validator's order; no other counts there."""
+"""In the order of the validator, which checks no others."""
 
 _KEYS = ("os", "arch")
 _IN, _NOT_IN, _EXISTS, _NOT_THERE = "In", "NotIn", "Exists", "DoesNotExist"
@@ -37,7 +37,7 @@ _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
 def of_selectors(manifest: PluginManifest) -> Iterator[Complaint]:
-    """Of every platform, and of any two of them."""
+    """Checks of every platform, and of any two of them."""
     taken: dict[Machine, int] = {}
     told: set[tuple[int, int]] = set()
     for i, platform in enumerate(manifest.platforms):
@@ -60,7 +60,7 @@ def of_selectors(manifest: PluginManifest) -> Iterator[Complaint]:
 
 
 def machines_of(selector: PlatformSelector | None) -> tuple[Machine, ...]:
-    """Those that it matches; none where it is no selector."""
+    """The machines that it matches; none for an invalid selector."""
     if selector is None or list(_wrong(selector)):
         return ()
     return tuple(machine for machine in MACHINES if _takes(selector, machine))

@@ -1,4 +1,4 @@
-"""Files in a folder as krew puts them there and moves them about; a tree is never changed, each step makes another."""
+"""Files in a folder as krew unpacks and moves them; a tree is immutable, each step makes another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Tree:
         return {name: node for name, node in self.nodes.items() if name == path or name.startswith(f"{path}/")}
 
     def in_the_way(self, path: str) -> str:
-        """A file that stands where a folder above `path` is needed, "" where there is none."""
+        """A file in the place of a folder above `path`, "" where there is none."""
         return next((each for each in folders_of(path) if self.file(each) is not None), "")
 
     def files(self) -> dict[str, Entry]:

@@ -1,4 +1,4 @@
-"""What an archive unpacks to, and what of it krew refuses (internal/download/downloader.go)."""
+"""The files to which an archive unpacks, and those that krew refuses (internal/download/downloader.go)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.krew.lint.paths import below, folders_of
 from tools.krew.lint.trees import Tree
 
 _LONGEST_PATH, _LONGEST_NAME = 4000, 255
-"""PATH_MAX of Linux, with room for the folder that it is unpacked into, and NAME_MAX."""
+"""PATH_MAX of Linux, with room for the folder into which it is unpacked, and NAME_MAX."""
 
 _OWNER_ALL, _OWNER_READS = 0o700, 0o400
 _EVERYBODY_READS = 0o444
@@ -19,7 +19,7 @@ _EVERYBODY_ENTERS = 0o555
 
 
 def of_archive(archive: PluginArchive) -> Iterator[Complaint]:
-    """What keeps it from being unpacked as it was meant."""
+    """Entries that prevent unpacking, or unpack to other files than intended."""
     if archive.packing is Packing.OTHER:
         yield Complaint(
             codes.FORMAT, "", "by its first bytes it is neither gzip nor zip", "Pack it as .tar.gz, or as .zip."
@@ -30,7 +30,7 @@ def of_archive(archive: PluginArchive) -> Iterator[Complaint]:
 
 
 def unpacked(archive: PluginArchive) -> Tree:
-    """The folder as krew would leave it; what it refuses is left out. A link in a zip is a file."""
+    """The folder after unpacking by krew; refused entries are left out. A link in a zip is a file."""
     nodes: dict[str, Entry | None] = {}
     for entry in archive.entries:
         path = "" if wrong_path(entry.name) else below(entry.name)
